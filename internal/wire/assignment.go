@@ -43,6 +43,10 @@ type Assignment struct {
 	Lease time.Duration `json:"lease"`
 	// Isolation after which a member out of touch with everybody kills its server.
 	Isolation time.Duration `json:"isolation"`
+	// HeardMono is Record.SentMono of the newest record that the manager had from this agent process
+	// when it sent the assignment. An order that lay in a socket while the agent was frozen is
+	// thereby no proof of contact. 0: unknown; the agent then counts from the arrival.
+	HeardMono int64 `json:"heardMono,omitempty"`
 	// Engine holds the engine's own wishes, for example those of internal/redis/facts.
 	Engine json.RawMessage `json:"engine,omitempty"`
 }
@@ -61,8 +65,9 @@ type PeerAddress struct {
 	Port int32  `json:"port"`
 }
 
-// Digest names the assignment by its content, in 32 hexadecimal digits.
+// Digest names the assignment by its content, in 32 hexadecimal digits. HeardMono is not content.
 func (a Assignment) Digest() (string, error) {
+	a.HeardMono = 0
 	b, err := json.Marshal(a)
 	if err != nil {
 		return "", fmt.Errorf("encode assignment: %w", err)

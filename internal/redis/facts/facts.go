@@ -82,6 +82,9 @@ type Wishes struct {
 	// Parameters of the configuration file, complete. Those that need a restart take effect at
 	// the server's next start; the others at once, and are read back.
 	Parameters map[string]string `json:"parameters"`
+	// RestartOnly names the Parameters that the agent must only write to the configuration file,
+	// since the engine takes them at its start alone.
+	RestartOnly []string `json:"restartOnly,omitempty"`
 	// Users of the server. The agent adds its own.
 	Users []User `json:"users"`
 	// ReplicationUser and ReplicationPassword with which a replica signs in at its primary.
