@@ -28,7 +28,7 @@ const (
 	// LabelRole is the role that a pod has: RolePrimary, RoleReplica, or absent. It is for people
 	// and kubectl -l: nothing is ever routed by it.
 	LabelRole = Prefix + "role"
-	// LabelClient marks a pod or a namespace whose pods may reach the databases through the NetworkPolicy.
+	// LabelClient, with the value "true", marks a namespace whose pods may reach the databases through the NetworkPolicy.
 	LabelClient = Prefix + "client"
 )
 
@@ -56,6 +56,9 @@ const (
 	AnnotationApprovePrimaryRestart = Prefix + "approve-primary-restart"
 	// AnnotationRestartParts on a pod template holds what a change of needs a restart, as JSON.
 	AnnotationRestartParts = Prefix + "restart-parts"
+	// AnnotationMetadataKeys on a pod lists the keys of labels and annotations that the user's
+	// podMetadata put there, as JSON, so that a key taken back is removed and a third party's is kept.
+	AnnotationMetadataKeys = Prefix + "metadata-keys"
 	// AnnotationRestartedAt on a cluster asks for an ordered restart of all members; each new value
 	// restarts them once.
 	AnnotationRestartedAt = Prefix + "restarted-at"

@@ -32,6 +32,7 @@ func TestNamesAreFrozen(t *testing.T) {
 		"client label":             {naming.LabelClient, "db.holdfast.dev/client"},
 		"approval annotation":      {naming.AnnotationApprovePrimaryRestart, "db.holdfast.dev/approve-primary-restart"},
 		"restart parts annotation": {naming.AnnotationRestartParts, "db.holdfast.dev/restart-parts"},
+		"metadata keys annotation": {naming.AnnotationMetadataKeys, "db.holdfast.dev/metadata-keys"},
 		"restart annotation":       {naming.AnnotationRestartedAt, "db.holdfast.dev/restarted-at"},
 		"agent state":              {naming.PathAgentState, "/data/.holdfast"},
 		"agent":                    {naming.PathAgent, "/holdfast/bin/agent"},

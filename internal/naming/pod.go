@@ -31,7 +31,6 @@ const (
 	VolumeBinaries = "bin"
 	VolumeRun      = "run"
 	VolumeAgentTLS = "agent-tls"
-	VolumeTmp      = "tmp"
 )
 
 // Paths in a member's pod.
@@ -48,8 +47,6 @@ const (
 	PathRunDir = "/holdfast/run"
 	// PathTLSDir holds ca.crt, tls.crt and tls.key of the agent.
 	PathTLSDir = "/holdfast/tls"
-	// PathTmpDir is the temporary directory of the container, since its root is read-only.
-	PathTmpDir = "/tmp"
 	// PathAgentInImage is the agent in the operator's image.
 	PathAgentInImage = "/agent"
 	// PathLive, PathReady and PathMetrics are served on ProbePort.
