@@ -146,6 +146,13 @@ type RedisClusterStatus struct {
 	// Primary is the pod that takes writes, as decided in this epoch.
 	// +optional
 	Primary string `json:"primary,omitempty"`
+	// PrimaryUID is the UID of that pod, so that its successor of the same name is told apart.
+	// +optional
+	PrimaryUID string `json:"primaryUID,omitempty"`
+	// ReplicationID under which that primary serves. A member whose data carries it has been in
+	// step with this primary.
+	// +optional
+	ReplicationID string `json:"replicationID,omitempty"`
 	// Epoch counts the decisions about who is primary. It only rises; members refuse older ones.
 	// +optional
 	Epoch int64 `json:"epoch,omitempty"`

@@ -31,6 +31,9 @@ type Record struct {
 
 	// Epoch is the highest epoch that the agent has seen, from its disk or from the manager.
 	Epoch int64 `json:"epoch"`
+	// EpochMillis is how long ago this agent process saw Epoch for the first time. Since then it has
+	// prolonged no lease of a primary with a lower one.
+	EpochMillis int64 `json:"epochMillis"`
 	// Server is the state of the server process.
 	Server Server `json:"server"`
 	// AssignmentDigest of the last assignment that was applied completely; empty before the first.

@@ -1,0 +1,119 @@
+package topology
+
+import "fmt"
+
+// Decide maps a snapshot to what is to be done. It has no side effects, and the same State
+// always gives the same Decision. The order of the cases is the order of urgency: stop the loss
+// of data, fail over, restore redundancy, then change what the spec asks for.
+func Decide(s State) Decision {
+	d := Decision{SetReplicas: s.setReplicas(s.Want.Replicas)}
+	switch {
+	case s.Want.Deleting:
+		d.State, d.Why = Deleting, "The cluster is being deleted."
+	case s.Want.Paused:
+		d.State, d.Why = Paused, "spec.paused is true: the operator does nothing for this cluster."
+		d.SetReplicas = s.SetReplicas
+	case s.Intent.Transition != nil:
+		s.continueTransition(&d)
+	case s.Intent.Primary == "":
+		s.create(&d)
+	default:
+		s.watchPrimary(&d)
+	}
+	return d
+}
+
+// setReplicas never shrinks the StatefulSet; scaling in is a decision of its own (see scale.go).
+func (s *State) setReplicas(want int) int { return max(want, s.SetReplicas) }
+
+// watchPrimary decides while no transition is under way, from the condition that the primary is in.
+func (s *State) watchPrimary(d *Decision) {
+	c := s.primaryCondition()
+	switch c.verdict {
+	case serving:
+		s.steady(d)
+	case leaving:
+		s.relieve(d)
+	case cutOff:
+		s.begin(d, Failover, c.why)
+	case dead, orphaned, unresponsive, unreachable:
+		s.begin(d, Failover, c.why)
+	case suspect:
+		d.State, d.Why = PrimarySuspect, c.why
+		d.wake(c.wakeAfter)
+	case unknown:
+		d.State, d.Why = PrimaryUnknown, c.why
+	}
+}
+
+// begin stores the intent of a transition. Nothing else happens in the pass that begins: the
+// effects follow from the stored intent, so that a restart finds the same way (I4).
+func (s *State) begin(d *Decision, kind Kind, why string) {
+	t := &Transition{
+		Kind: kind, Epoch: s.nextEpoch(), Reason: why,
+		From: s.Intent.Primary, FromUID: s.Intent.PrimaryUID,
+	}
+	next := s.Intent
+	next.Transition = t
+	d.State, d.Why = stateOf(kind), why
+	d.add(Step{Store: &next})
+	if kind == Failover {
+		d.add(Step{Announce: &Announce{Occasion: FailoverStarted, From: t.From, Reason: why}})
+	}
+}
+
+func stateOf(kind Kind) Name {
+	switch kind {
+	case Bootstrap:
+		return Bootstrapping
+	case HandOver:
+		return HandingOver
+	case Failover:
+		return FailingOver
+	}
+	return FailingOver
+}
+
+// create starts the cluster once every member is there. A member that is missing may have
+// brought a volume with data, so nobody is chosen without it.
+func (s *State) create(d *Decision) {
+	d.State = Creating
+	if m := s.adoptable(); m != nil {
+		next := Intent{Epoch: m.Agent.Epoch, Primary: m.Name, PrimaryUID: m.Pod.UID, SyncSet: s.names(m.Name), ReplID: m.Agent.Facts.ReplID}
+		d.Why = fmt.Sprintf("Member %s already serves as primary in epoch %d.", m.Name, m.Agent.Epoch)
+		d.add(Step{Store: &next})
+		return
+	}
+	// Nobody has served yet, so a smaller number of members is taken at once.
+	d.SetReplicas = s.Want.Replicas
+	s.replaceBroken(d)
+	s.assignHeld(d, s.nextEpoch()-1)
+	if q := s.everybody(0); !q.met {
+		d.Why = fmt.Sprintf("Waiting for %d of %d members to start.", len(q.missing), s.Want.Replicas)
+		return
+	}
+	d.Steps = nil
+	s.begin(d, Bootstrap, "All members have started for the first time.")
+}
+
+// adoptable returns a member that serves as primary although nothing is stored: the status was
+// lost, and what the engine says is the truth.
+func (s *State) adoptable() *Member {
+	var best *Member
+	for i := range s.Members {
+		m := &s.Members[i]
+		if s.running(m) && m.Agent.Facts.IsPrimary && m.Agent.Epoch > 0 && (best == nil || m.Agent.Epoch > best.Agent.Epoch) {
+			best = m
+		}
+	}
+	return best
+}
+
+// names lists the members beside one, by ordinal.
+func (s *State) names(except string) []string {
+	var out []string
+	for _, m := range s.others(except) {
+		out = append(out, m.Name)
+	}
+	return out
+}

@@ -1,0 +1,137 @@
+package topology
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// steady looks after a cluster whose primary serves: route, roles, the sync set, then, one at a
+// time, what the spec asks to be changed.
+func (s *State) steady(d *Decision) {
+	p := s.member(s.Intent.Primary)
+	d.State, d.Why = Settled, "Every member serves in its role."
+	if s.higherEpochSeen(s.Intent.Epoch) {
+		// The status lost an epoch that members have seen; they would refuse an older one.
+		next := s.Intent
+		next.Epoch = s.nextEpoch() - 1
+		d.add(Step{Store: &next})
+		return
+	}
+	if !s.primaryAt(p, s.Intent.Epoch) {
+		d.State, d.Why = FailingOver, fmt.Sprintf("%s takes its role in epoch %d.", p.Name, s.Intent.Epoch)
+		d.add(Step{Assign: &Assign{Epoch: s.Intent.Epoch, Roles: map[string]Role{p.Name: Primary}}})
+		return
+	}
+	if s.RoutedUID != p.Pod.UID {
+		d.add(Step{Route: &Route{Pod: p.Name, UID: p.Pod.UID}})
+	}
+	syncSet := s.nextSyncSet(p)
+	if replID := p.Agent.Facts.ReplID; !slices.Equal(syncSet, s.Intent.SyncSet) || replID != s.Intent.ReplID {
+		next := s.Intent
+		next.SyncSet, next.ReplID = syncSet, replID
+		d.add(Step{Store: &next})
+	}
+	s.assignFollowers(d, p, s.Intent.Epoch, syncSet)
+	s.noteJoining(d, p)
+	s.change(d, p)
+}
+
+// assignFollowers gives every other member that runs its place: behind the primary when it is in the
+// sync set, held otherwise. The primary is told again, so that new wishes reach it; equal wishes are
+// not sent. The primary's own data is never the smaller side: see mayFollow.
+func (s *State) assignFollowers(d *Decision, p *Member, epoch int64, syncSet []string) {
+	roles := map[string]Role{p.Name: Primary}
+	for _, m := range s.others(p.Name) {
+		if !s.live(m) || m.Agent.Phase == Unresponsive || m.Agent.Stopping {
+			continue
+		}
+		if s.running(m) && slices.Contains(syncSet, m.Name) && s.mayFollow(m, p) {
+			roles[m.Name] = Replica
+		} else if !s.running(m) || !slices.Contains(syncSet, m.Name) {
+			roles[m.Name] = Held
+		}
+	}
+	d.add(Step{Assign: &Assign{Epoch: epoch, Primary: p.Name, Roles: roles}})
+}
+
+// mayFollow: a member with data never follows a primary that has none (I5).
+func (s *State) mayFollow(m, p *Member) bool {
+	f := p.Agent.Facts
+	primaryEmpty := f.Keys == 0 && f.Offset == 0
+	return !primaryEmpty || m.Agent.Facts.Keys == 0
+}
+
+// nextSyncSet keeps the set of members that may hold a confirmed write which no other replica holds.
+// A member is added before it may follow. It is taken out only when the primary itself says that
+// it is not attached, and every other member of the set has all that the primary had written by
+// then; the last one never is.
+func (s *State) nextSyncSet(p *Member) []string {
+	set := slices.Clone(s.Intent.SyncSet)
+	for _, m := range s.others(p.Name) {
+		if s.running(m) && !m.Agent.Stopping && !slices.Contains(set, m.Name) && s.mayFollow(m, p) {
+			set = append(set, m.Name)
+		}
+	}
+	set = slices.DeleteFunc(set, func(name string) bool { return name == p.Name })
+	slices.Sort(set)
+	for _, name := range slices.Clone(set) {
+		if len(set) > 1 && s.mayLeave(name, set, p) {
+			set = slices.DeleteFunc(set, func(n string) bool { return n == name })
+		}
+	}
+	return set
+}
+
+// mayLeave says whether a member holds nothing that the rest of the set does not hold too.
+func (s *State) mayLeave(name string, set []string, p *Member) bool {
+	m := s.member(name)
+	if m == nil || s.running(m) || attached(p, m.Pod.Address) || m.DetachedAt < 0 {
+		return false
+	}
+	for _, rest := range set {
+		if rest == name {
+			continue
+		}
+		if r := s.member(rest); r == nil || !s.linked(r, p) || confirmed(p, r.Pod.Address) < m.DetachedAt {
+			return false
+		}
+	}
+	return true
+}
+
+// attached says whether the primary lists a replica of that address.
+func attached(p *Member, address string) bool {
+	for _, r := range p.Agent.Facts.Replicas {
+		if r.Host == address {
+			return true
+		}
+	}
+	return false
+}
+
+// confirmed is the offset that the replica of that address has confirmed to the primary.
+func confirmed(p *Member, address string) int64 {
+	for _, r := range p.Agent.Facts.Replicas {
+		if r.Host == address && r.Online {
+			return r.Offset
+		}
+	}
+	return -1
+}
+
+// noteJoining says which members are on their way.
+func (s *State) noteJoining(d *Decision, p *Member) {
+	var joining []string
+	for _, m := range s.others(p.Name) {
+		if m.Ordinal < s.Want.Replicas && !s.linked(m, p) {
+			joining = append(joining, m.Name)
+		}
+	}
+	for i := len(s.Members); i < s.Want.Replicas; i++ {
+		joining = append(joining, "a member to be created")
+	}
+	if len(joining) > 0 {
+		d.State, d.Why = Joining, fmt.Sprintf("Waiting for %s to replicate from %s.", strings.Join(joining, ", "), p.Name)
+	}
+}
