@@ -1,0 +1,54 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/holdfast-dev/holdfast/internal/wire"
+)
+
+// echoBody is the request body of a stream: it turns the newest echo into a line whenever the
+// connection is ready to send. Only the newest counts, so a peer that does not read costs one
+// pending number and blocks nobody.
+type echoBody struct {
+	ctx     context.Context
+	pending chan int64
+	rest    []byte
+}
+
+func newEchoBody(ctx context.Context) *echoBody {
+	return &echoBody{ctx: ctx, pending: make(chan int64, 1)}
+}
+
+// put replaces the pending echo. It has a single caller, the reader of the stream.
+func (e *echoBody) put(sentMono int64) {
+	select {
+	case <-e.pending:
+	default:
+	}
+	e.pending <- sentMono
+}
+
+// Read blocks until there is something to echo or the stream's context ends.
+func (e *echoBody) Read(p []byte) (int, error) {
+	if len(e.rest) == 0 {
+		select {
+		case <-e.ctx.Done():
+			return 0, io.EOF
+		case sentMono := <-e.pending:
+			line, err := json.Marshal(wire.Echo{SentMono: sentMono})
+			if err != nil {
+				return 0, fmt.Errorf("encode echo: %w", err)
+			}
+			e.rest = append(line, '\n')
+		}
+	}
+	n := copy(p, e.rest)
+	e.rest = e.rest[n:]
+	return n, nil
+}
+
+// Close does nothing: the body ends with its context.
+func (e *echoBody) Close() error { return nil }
