@@ -67,8 +67,9 @@ func (s *State) fenceOfGhost(name, uid string, epoch int64) fence {
 	case g != nil:
 		return s.leaseOf(name, g.Silent, epoch)
 	}
-	// Not even a ghost: this manager has never heard that incarnation, so only the members can say.
-	return s.leaseOf(name, time.Duration(1<<62), epoch)
+	// Not even a ghost: this manager has never heard that incarnation. One before it may have, a moment
+	// before this one began to watch.
+	return s.leaseOf(name, s.WatchedFor, epoch)
 }
 
 // leaseOf waits until the lease of a server that is out of reach has surely run out: this manager

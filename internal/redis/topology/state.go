@@ -16,6 +16,8 @@ type State struct {
 	Members []Member
 	// Ghosts are pods that are no longer in the API while their servers may still run.
 	Ghosts []Ghost
+	// WatchedFor is how long this manager has been observing the cluster.
+	WatchedFor time.Duration
 	// RoutedUID is the UID of the pod that the primary Service leads to; empty: none.
 	RoutedUID string
 	// SetReplicas is the number of pods that the StatefulSet asks for; 0: it does not exist yet.
