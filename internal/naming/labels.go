@@ -62,6 +62,9 @@ const (
 	// AnnotationRestartedAt on a cluster asks for an ordered restart of all members; each new value
 	// restarts them once.
 	AnnotationRestartedAt = Prefix + "restarted-at"
+	// AnnotationAcceptDataLoss on a cluster: the epoch of a blocked failover that a person lets go on
+	// without the members that may hold confirmed writes. It holds for that epoch only.
+	AnnotationAcceptDataLoss = Prefix + "accept-data-loss"
 )
 
 // ClusterLabels are on every object of a cluster. Engine is the value of LabelName, partOf that of LabelPartOf.

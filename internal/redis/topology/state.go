@@ -202,6 +202,15 @@ func (s *State) primaryAt(m *Member, epoch int64) bool {
 	return s.running(m) && m.Agent.Facts.IsPrimary && m.Agent.Epoch == epoch
 }
 
+// ServingPrimary is the member that takes writes in the stored epoch and says so; nil: none does.
+func (s *State) ServingPrimary() *Member {
+	m := s.member(s.Intent.Primary)
+	if m == nil || m.Pod.UID != s.Intent.PrimaryUID || !s.primaryAt(m, s.Intent.Epoch) {
+		return nil
+	}
+	return m
+}
+
 // heldAt says whether the member replicates from nobody and refuses everything older than epoch.
 func (s *State) heldAt(m *Member, epoch int64) bool {
 	return s.running(m) && !m.Agent.Facts.IsPrimary && m.Agent.Facts.Following == "" && m.Agent.Epoch >= epoch

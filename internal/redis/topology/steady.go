@@ -86,7 +86,7 @@ func (s *State) nextSyncSet(p *Member) []string {
 // mayLeave says whether a member holds nothing that the rest of the set does not hold too.
 func (s *State) mayLeave(name string, set []string, p *Member) bool {
 	m := s.member(name)
-	if m == nil || s.running(m) || attached(p, m.Pod.Address) || m.DetachedAt < 0 {
+	if m == nil || s.running(m) || Attached(p, m.Pod.Address) || m.DetachedAt < 0 {
 		return false
 	}
 	for _, rest := range set {
@@ -100,8 +100,11 @@ func (s *State) mayLeave(name string, set []string, p *Member) bool {
 	return true
 }
 
-// attached says whether the primary lists a replica of that address.
-func attached(p *Member, address string) bool {
+// Attached says whether the primary lists a replica of that address.
+func Attached(p *Member, address string) bool {
+	if address == "" {
+		return false
+	}
 	for _, r := range p.Agent.Facts.Replicas {
 		if r.Host == address {
 			return true
