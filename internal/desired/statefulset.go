@@ -1,10 +1,14 @@
 package desired
 
 import (
+	"maps"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/holdfast-dev/holdfast/internal/naming"
 )
 
 // revisionHistoryLimit keeps a few old templates for people who look back; nothing reads them.
@@ -60,12 +64,12 @@ func StatefulSet(id Identity, in StatefulSetInput) *appsv1.StatefulSet {
 
 func claimTemplate(id Identity, c Claim) corev1.PersistentVolumeClaim {
 	filesystem := corev1.PersistentVolumeFilesystem
-	meta := id.meta(c.Name)
-	// A claim template carries no namespace: the claim is made where the set is.
-	meta.Namespace = ""
+	// A claim template can never change, so it carries nothing that another version may label differently.
+	labels := maps.Clone(id.Selector)
+	labels[naming.LabelManagedBy] = naming.ManagedBy
 	return corev1.PersistentVolumeClaim{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
-		ObjectMeta: meta,
+		ObjectMeta: metav1.ObjectMeta{Name: c.Name, Labels: labels},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
 			StorageClassName: c.StorageClassName,

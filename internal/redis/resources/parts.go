@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	v1 "github.com/holdfast-dev/holdfast/api/v1"
 	"github.com/holdfast-dev/holdfast/internal/naming"
 	"github.com/holdfast-dev/holdfast/internal/rollout"
 )
@@ -24,32 +25,36 @@ func Parts(in Input) (rollout.Parts, error) {
 	if err != nil {
 		return nil, err
 	}
-	scheduling, err := placement(in)
-	if err != nil {
-		return nil, err
-	}
 	parts := rollout.Parts{}
 	parts.Set("image", image)
 	parts.Set("resources", describeResources(c.Spec.Resources))
-	parts.Set("scheduling", scheduling)
 	parts.Set("restart asked at", c.Annotations[naming.AnnotationRestartedAt])
+	if err := setScheduling(parts, c.Spec.Scheduling); err != nil {
+		return nil, err
+	}
 	for name, value := range in.Config.RestartParameters() {
 		parts.SetConfig(name, value)
 	}
 	return parts, nil
 }
 
-// placement holds what the user says about scheduling, not what the operator adds to it.
-func placement(in Input) (string, error) {
-	s := in.Cluster.Spec.Scheduling
-	b, err := json.Marshal(s)
-	if err != nil {
-		return "", fmt.Errorf("encode scheduling: %w", err)
+// setScheduling records what the user says about scheduling, not what the operator adds to it.
+func setScheduling(parts rollout.Parts, s v1.SchedulingSpec) error {
+	parts.Set("priority class", s.PriorityClassName)
+	for name, field := range map[string]any{
+		"affinity": s.Affinity, "node selector": s.NodeSelector, "tolerations": s.Tolerations, "topology spread": s.TopologySpreadConstraints,
+	} {
+		b, err := json.Marshal(field)
+		if err != nil {
+			return fmt.Errorf("encode %s: %w", name, err)
+		}
+		value := string(b)
+		if value == "null" || value == "{}" || value == "[]" {
+			value = ""
+		}
+		parts.Set(name, value)
 	}
-	if string(b) == "{}" {
-		return "", nil
-	}
-	return string(b), nil
+	return nil
 }
 
 // describeResources puts resources into words: "requests cpu 500m, memory 1Gi; limits memory 1Gi".
