@@ -156,7 +156,7 @@ chaos: ## Random faults under load: MINUTES=n SEED=s.
 
 .PHONY: chaos-suite
 chaos-suite: # The run alone, on a cluster that runs this tree's operator.
-	@go test ./tests/chaos -count=1 -v -timeout $$(($(MINUTES) + 20))m -args -minutes $(MINUTES) -seed $(SEED)
+	@go test ./tests/chaos -run TestChaos -count=1 -v -timeout $$(($(MINUTES) + 20))m -args -minutes $(MINUTES) -seed $(SEED)
 
 .PHONY: bench
 bench: ## Measure: SUITE=name; prints a table and writes JSON under .bench/.
