@@ -5,8 +5,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 generated() {
-  find api config/crd/bases config/rbac/role.yaml docs/reference \
-    \( -name 'zz_generated*.go' -o -path 'config/*' -o -path 'docs/reference/*' \) -type f 2>/dev/null | sort
+  find api config docs -type f \( -name 'zz_generated*.go' -o -path 'config/crd/bases/*' \
+    -o -path config/rbac/role.yaml -o -path 'docs/reference/*' \) | sort
 }
 sums() { generated | xargs -r sha256sum; }
 
