@@ -46,7 +46,7 @@ func signIn(ctx context.Context, o Options, password string) (*connection, error
 	if err != nil {
 		return nil, err
 	}
-	options := baseOptions(o.Address, password)
+	options := ClientOptions(o.Address, password)
 	options.Dialer = once(socket)
 	client := redis.NewClient(options)
 	c := &connection{client: client, conn: client.Conn()}
@@ -59,7 +59,8 @@ func signIn(ctx context.Context, o Options, password string) (*connection, error
 	return c, nil
 }
 
-func baseOptions(address, password string) *redis.Options {
+// ClientOptions of an impatient client that never retries.
+func ClientOptions(address, password string) *redis.Options {
 	return &redis.Options{
 		Addr: address, Password: password, Protocol: 2, PoolSize: 1, MaxRetries: -1,
 		DialTimeout: dialTimeout, DialerRetries: 1, DialerRetryTimeout: time.Nanosecond,

@@ -42,7 +42,7 @@ func Read(ctx context.Context, o Options) (check.Data, error) {
 
 // Open returns a patient client of one server, with the first password of the options. It never retries.
 func Open(o Options) *redis.Client {
-	options := baseOptions(o.Address, o.Passwords[0])
+	options := ClientOptions(o.Address, o.Passwords[0])
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = time.Second, readTimeout, readTimeout
 	if o.Dial != nil {
 		options.Dialer = o.Dial
