@@ -139,7 +139,7 @@ unit: ## Unit tests, with the race detector.
 	@$(STEP) unit go test -race $(UNIT_PACKAGES)
 
 .PHONY: envtest
-envtest: build-devcluster ## Tests against an API server and etcd without nodes.
+envtest: build-devcluster $(KUSTOMIZE) ## Tests against an API server and etcd without nodes.
 	@$(STEP) envtest hack/envtest.sh
 
 .PHONY: e2e

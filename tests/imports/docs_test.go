@@ -88,6 +88,24 @@ func TestLinksInDocumentsLeadSomewhere(t *testing.T) {
 	}
 }
 
+func TestTheReadmeShowsTheSample(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := os.ReadFile(filepath.Join(root, "config", "samples", "db_v1_rediscluster.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if block := "```yaml\n" + string(sample) + "```\n"; !strings.Contains(string(readme), block) {
+		t.Errorf("README.md does not show config/samples/db_v1_rediscluster.yaml as it is, which an API server has checked:\n%s", block)
+	}
+	if lines := strings.Count(string(sample), "\n"); lines > 15 {
+		t.Errorf("the sample has %d lines: 15 are promised", lines)
+	}
+}
+
 func TestEveryPackageSaysWhatItDoes(t *testing.T) {
 	t.Parallel()
 	directories := map[string][]string{}
