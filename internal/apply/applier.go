@@ -122,7 +122,9 @@ func (a *Applier) run(ctx context.Context, t task) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if same {
+	// A view from before our own last write proves nothing: what is wanted now may be what it shows,
+	// while that write changed it.
+	if same && !a.memory.behind(t, live) {
 		a.memory.store(t, live)
 		return Result{Outcome: Unchanged, Live: live}, nil
 	}

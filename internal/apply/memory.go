@@ -80,6 +80,16 @@ func (m *memory) covers(t task, live client.Object) bool {
 	return err == nil && order <= 0
 }
 
+// behind says whether the live object is a view from before our own last write of it.
+func (m *memory) behind(t task, live client.Object) bool {
+	r, ok := m.get(t.key)
+	if !ok || r.uid != live.GetUID() {
+		return false
+	}
+	order, err := resourceversion.CompareResourceVersion(live.GetResourceVersion(), r.version)
+	return err == nil && order < 0
+}
+
 func (m *memory) forget(owner types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
