@@ -39,7 +39,7 @@ func Root() *cobra.Command {
 	root.PersistentFlags().StringVar(&o.cache, "cache", "", "directory of built parts and images (default the user's cache directory)")
 	root.AddCommand(
 		upCommand(o), downCommand(o), statusCommand(o), imagesCommand(o), assetsCommand(o),
-		nodeCommand(o), loadCommand(o), logsCommand(o), initCommand(), serveCommand(o),
+		nodeCommand(o), netCommand(o), loadCommand(o), logsCommand(o), initCommand(), serveCommand(o),
 	)
 	return root
 }

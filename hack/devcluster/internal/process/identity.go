@@ -33,6 +33,8 @@ func Identify(pid int) (Identity, error) {
 	return Identity{PID: pid, Start: start}, nil
 }
 
+// parseStart finds the start time; a process that has ended and only waits to
+// be collected has none.
 func parseStart(stat string) (uint64, error) {
 	end := strings.LastIndexByte(stat, ')')
 	if end < 0 {
@@ -41,6 +43,9 @@ func parseStart(stat string) (uint64, error) {
 	fields := strings.Fields(stat[end+1:])
 	if len(fields) <= startField {
 		return 0, errors.New("stat is too short")
+	}
+	if state := fields[0]; state == "Z" || state == "X" {
+		return 0, errors.New("it has ended")
 	}
 	return strconv.ParseUint(fields[startField], 10, 64)
 }
