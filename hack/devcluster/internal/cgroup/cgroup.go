@@ -30,6 +30,9 @@ type Hierarchy struct {
 	freezer freezer
 	// unified is true for the second version.
 	unified bool
+	// beside are mounts of the second version on a machine that uses the first:
+	// container runtimes make groups there too, which have to be removed.
+	beside []string
 }
 
 // Detect reads from the table of mounts which control groups there are.
@@ -63,6 +66,7 @@ func fromMounts(table string) (*Hierarchy, error) {
 	if len(h.roots) == 0 && len(unified) > 0 {
 		return &Hierarchy{roots: unified[:1], ledger: unified[0], freezer: freezerV2, unified: true}, nil
 	}
+	h.beside = unified
 	if h.ledger == "" {
 		return nil, errors.New("no cgroup freezer is mounted: mount the cgroup hierarchies under /sys/fs/cgroup")
 	}
@@ -217,10 +221,13 @@ func (h *Hierarchy) Kill(name string, patience time.Duration) error {
 	}
 }
 
+// all are the mount points in which groups of ours may be.
+func (h *Hierarchy) all() []string { return slices.Concat(h.roots, h.beside) }
+
 // Names lists the groups whose names begin with prefix, from what is there.
 func (h *Hierarchy) Names(prefix string) ([]string, error) {
 	found := map[string]bool{}
-	for _, root := range h.roots {
+	for _, root := range h.all() {
 		entries, err := os.ReadDir(root)
 		if err != nil {
 			return nil, fmt.Errorf("list control groups: %w", err)
@@ -241,7 +248,7 @@ func (h *Hierarchy) Names(prefix string) ([]string, error) {
 
 // Remove takes an empty group away in every hierarchy, with all below it.
 func (h *Hierarchy) Remove(name string) error {
-	for _, root := range h.roots {
+	for _, root := range h.all() {
 		if err := removeTree(filepath.Join(root, name)); err != nil {
 			return fmt.Errorf("remove control group %s: %w", name, err)
 		}
