@@ -309,7 +309,7 @@ func signedAs(t *testing.T, m pki.Material, name string) tls.Certificate {
 		t.Fatal(err)
 	}
 	template := certificate(t, m.Agents[pki.KeyLeafCertificate])
-	template.Subject.CommonName = name
+	template.RawSubject, template.Subject.CommonName = nil, name
 	der, err := x509.CreateCertificate(rand.Reader, template, authority.Leaf, key.Public(), authority.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
