@@ -115,13 +115,13 @@ type FailoverSpec struct {
 	// +optional
 	// +kubebuilder:default="3s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1s') && duration(self) <= duration('60s')",message="detection must lie between 1s and 60s"
-	Detection metav1.Duration `json:"detection,omitempty"`
+	Detection metav1.Duration `json:"detection,omitzero"`
 	// Isolation is how long a member that hears neither the operator nor a peer goes on
 	// serving reads before it stops its server. Between 2s and 10m. Writes stop earlier.
 	// +optional
 	// +kubebuilder:default="10s"
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('2s') && duration(self) <= duration('10m')",message="isolation must lie between 2s and 10m"
-	Isolation metav1.Duration `json:"isolation,omitempty"`
+	Isolation metav1.Duration `json:"isolation,omitzero"`
 }
 
 // UpdateStrategy says who decides when the primary may be restarted.

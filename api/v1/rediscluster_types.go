@@ -98,8 +98,8 @@ type RedisClusterSpec struct {
 
 	// Failover sets the clocks of failure detection.
 	// +optional
-	// +kubebuilder:default={}
-	Failover FailoverSpec `json:"failover,omitempty"`
+	// +kubebuilder:default={detection: "3s", isolation: "10s"}
+	Failover FailoverSpec `json:"failover,omitzero"`
 
 	// Durability sets how many replicas must be attached for the primary to take writes.
 	// +optional
