@@ -217,5 +217,6 @@ func compare(t task, live client.Object) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("encode live object: %w", err)
 	}
+	withoutClaimKinds(content)
 	return upToDate(owned, content, t.want.Object), nil
 }

@@ -85,19 +85,26 @@ func sameFields(owned *fieldpath.Set, live, want map[string]any) bool {
 			return false
 		}
 	}
-	return everyOwned(owned, func(e fieldpath.PathElement) bool {
-		return e.FieldName != nil && want[*e.FieldName] != nil
-	})
+	for _, e := range elements(owned) {
+		if e.FieldName == nil || want[*e.FieldName] == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // sameItems compares the items of a list that is merged by key or value.
 func sameItems(owned *fieldpath.Set, live, want []any) bool {
-	matched := 0
+	keys := elements(owned)
+	if len(keys) != len(want) {
+		return false
+	}
 	for _, item := range want {
-		element, ok := elementOf(owned, item)
-		if !ok {
+		key := slices.IndexFunc(keys, func(e fieldpath.PathElement) bool { return matches(e, item) })
+		if key < 0 {
 			return false
 		}
+		element := keys[key]
 		at := slices.IndexFunc(live, func(l any) bool { return matches(element, l) })
 		if at < 0 {
 			return false
@@ -106,26 +113,8 @@ func sameItems(owned *fieldpath.Set, live, want []any) bool {
 		if !same(below, live[at], item) {
 			return false
 		}
-		matched++
 	}
-	count := 0
-	everyOwned(owned, func(fieldpath.PathElement) bool { count++; return true })
-	return matched == count
-}
-
-// elementOf finds the owned path element that stands for an item.
-func elementOf(owned *fieldpath.Set, item any) (fieldpath.PathElement, bool) {
-	var found *fieldpath.PathElement
-	everyOwned(owned, func(e fieldpath.PathElement) bool {
-		if found == nil && matches(e, item) {
-			found = &e
-		}
-		return found == nil
-	})
-	if found == nil {
-		return fieldpath.PathElement{}, false
-	}
-	return *found, true
+	return true
 }
 
 func matches(e fieldpath.PathElement, item any) bool {
@@ -148,20 +137,36 @@ func matches(e fieldpath.PathElement, item any) bool {
 	}
 }
 
-// everyOwned asks about each element directly below, once; it stops at the first no. The element "." that stands for
-// the place itself is no element of its own.
-func everyOwned(owned *fieldpath.Set, ask func(fieldpath.PathElement) bool) bool {
+// elements lists what is owned directly below a place, each once.
+func elements(owned *fieldpath.Set) []fieldpath.PathElement {
+	var out []fieldpath.PathElement
 	for e := range owned.Members.All() {
-		if _, deep := owned.Children.Get(e); !deep && !ask(e) {
-			return false
+		if _, deep := owned.Children.Get(e); !deep {
+			out = append(out, e)
 		}
 	}
 	for e := range owned.Children.All() {
-		if !ask(e) {
-			return false
+		out = append(out, e)
+	}
+	return out
+}
+
+// withoutClaimKinds removes the kind of claim templates, which some versions of the API server fill in and others drop.
+func withoutClaimKinds(content map[string]any) {
+	spec, ok := content["spec"].(map[string]any)
+	if !ok {
+		return
+	}
+	templates, ok := spec["volumeClaimTemplates"].([]any)
+	if !ok {
+		return
+	}
+	for _, t := range templates {
+		if template, ok := t.(map[string]any); ok {
+			delete(template, "apiVersion")
+			delete(template, "kind")
 		}
 	}
-	return true
 }
 
 // equalValues compares a value that is owned as a whole. An empty list and none are the same to the API server.

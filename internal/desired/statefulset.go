@@ -68,7 +68,6 @@ func claimTemplate(id Identity, c Claim) corev1.PersistentVolumeClaim {
 	labels := maps.Clone(id.Selector)
 	labels[naming.LabelManagedBy] = naming.ManagedBy
 	return corev1.PersistentVolumeClaim{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "PersistentVolumeClaim"},
 		ObjectMeta: metav1.ObjectMeta{Name: c.Name, Labels: labels},
 		Spec: corev1.PersistentVolumeClaimSpec{
 			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
