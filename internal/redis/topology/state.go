@@ -253,3 +253,48 @@ func (s *State) nextEpoch() int64 {
 func (s *State) inSyncSet(name string) bool {
 	return slices.Contains(s.Intent.SyncSet, name)
 }
+
+// ReadyReplicas are the members that serve reads: behind the serving primary, without a synchronisation
+// under way, and not about to stop. None while no primary serves.
+func (s *State) ReadyReplicas() []Member {
+	p := s.ServingPrimary()
+	if p == nil {
+		return nil
+	}
+	var out []Member
+	for _, m := range s.others(p.Name) {
+		if s.linked(m, p) && !m.Agent.Stopping && !m.Pod.Terminating {
+			out = append(out, *m)
+		}
+	}
+	return out
+}
+
+// Role of a member as observed.
+func (s *State) Role(m *Member) ObservedRole {
+	switch {
+	case !m.Pod.Exists:
+		return ObservedDown
+	case !s.live(m):
+		return ObservedUnknown
+	case m.Agent.Phase != Running:
+		return ObservedDown
+	case m.Agent.Facts.IsPrimary:
+		return ObservedPrimary
+	case m.Agent.Facts.Following == "":
+		return ObservedHeld
+	}
+	return ObservedReplica
+}
+
+// ObservedRole is what a member is, which may differ from what it shall be.
+type ObservedRole string
+
+// The observed roles, as in the API.
+const (
+	ObservedPrimary ObservedRole = "Primary"
+	ObservedReplica ObservedRole = "Replica"
+	ObservedHeld    ObservedRole = "Held"
+	ObservedDown    ObservedRole = "Down"
+	ObservedUnknown ObservedRole = "Unknown"
+)

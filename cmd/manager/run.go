@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap/zapcore"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	v1 "github.com/holdfast-dev/holdfast/api/v1"
+	"github.com/holdfast-dev/holdfast/controllers/rediscluster"
+	"github.com/holdfast-dev/holdfast/internal/apply"
+	"github.com/holdfast-dev/holdfast/internal/fleet"
+	"github.com/holdfast-dev/holdfast/internal/naming"
+	"github.com/holdfast-dev/holdfast/internal/redis/resources"
+	"github.com/holdfast-dev/holdfast/internal/watches"
+)
+
+// The lease of the leading manager. It is released on exit, so a planned change of leader takes a moment.
+const (
+	leaseName     = "manager.db.holdfast.dev"
+	leaseDuration = 15 * time.Second
+	renewDeadline = 10 * time.Second
+	retryPeriod   = 2 * time.Second
+)
+
+// The client's limits: a failover must not wait for a token because a hundred clusters were just looked at.
+const (
+	clientQPS   = 200
+	clientBurst = 400
+)
+
+func run(ctx context.Context, o options) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	level := zapcore.InfoLevel
+	if o.verbose {
+		level = zapcore.DebugLevel
+	}
+	ctrl.SetLogger(zap.New(zap.UseDevMode(false), zap.Level(level)))
+	file, err := watches.Load(o.watchesFile)
+	if err != nil {
+		return err
+	}
+	mgr, err := newManager(o)
+	if err != nil {
+		return err
+	}
+	if err := wire(mgr, file, o); err != nil {
+		return err
+	}
+	ctrl.Log.Info("starting manager", "version", version)
+	return mgr.Start(ctx)
+}
+
+func newManager(o options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("build scheme: %w", err)
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("build scheme: %w", err)
+	}
+	cached, err := cachedObjects()
+	if err != nil {
+		return nil, err
+	}
+	config, err := ctrl.GetConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w", err)
+	}
+	config.QPS, config.Burst = clientQPS, clientBurst
+	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme,
+		Cache:  cache.Options{ByObject: cached},
+		Metrics: metricsserver.Options{
+			BindAddress: o.metricsAddress, SecureServing: true,
+			FilterProvider: filters.WithAuthenticationAndAuthorization,
+		},
+		HealthProbeBindAddress:        o.probeAddress,
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &lease,
+		RenewDeadline:                 &renew,
+		RetryPeriod:                   &retry,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the manager: %w", err)
+	}
+	return mgr, nil
+}
+
+// cachedObjects keeps foreign objects out of the cache: everything of a cluster carries its label. Managed
+// fields stay where we apply, since they say what is ours; pods are only read.
+func cachedObjects() (map[client.Object]cache.ByObject, error) {
+	ours, err := labels.NewRequirement(naming.LabelCluster, selection.Exists, nil)
+	if err != nil {
+		return nil, fmt.Errorf("select our objects: %w", err)
+	}
+	selector := labels.NewSelector().Add(*ours)
+	objects := map[client.Object]cache.ByObject{}
+	for _, o := range []client.Object{
+		&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &discoveryv1.EndpointSlice{},
+		&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
+	} {
+		objects[o] = cache.ByObject{Label: selector}
+	}
+	objects[&corev1.Pod{}] = cache.ByObject{Label: selector, Transform: cache.TransformStripManagedFields()}
+	return objects, nil
+}
+
+// wire connects the reconcilers with what they use, and checks that watches.yaml names exactly them.
+func wire(mgr ctrl.Manager, file watches.File, o options) error {
+	waker := rediscluster.NewWaker()
+	streams := fleet.New(fleet.Options{Wake: waker.Wake, Logger: ctrl.Log.WithName("fleet")})
+	reconciler := rediscluster.New(rediscluster.Options{
+		Client: mgr.GetClient(), Applier: apply.New(mgr.GetClient(), mgr.GetAPIReader()), Live: mgr.GetAPIReader(),
+		Fleet: streams, Recorder: mgr.GetEventRecorder("holdfast"), AgentImage: o.agentImage,
+		Images:  resources.Images{Redis: o.redisImage, Valkey: o.valkeyImage},
+		Manager: resources.Manager{Namespace: o.namespace, Labels: naming.ManagerLabels()},
+	})
+	kind := v1.GroupVersion.WithKind("RedisCluster")
+	entry, ok := file.For(kind)
+	if !ok || len(file.Entries) != 1 {
+		return fmt.Errorf("%s must have exactly one entry for each of the kinds that this manager reconciles: %s", o.watchesFile, kind)
+	}
+	if err := reconciler.SetupWithManager(mgr, entry, waker.Events()); err != nil {
+		return err
+	}
+	for _, runnable := range []interface {
+		Start(context.Context) error
+	}{waker, streams} {
+		if err := mgr.Add(runnable); err != nil {
+			return fmt.Errorf("add to the manager: %w", err)
+		}
+	}
+	metrics.Registry.MustRegister(rediscluster.Collectors()...)
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add liveness check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return fmt.Errorf("add readiness check: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package rediscluster
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	v1 "github.com/holdfast-dev/holdfast/api/v1"
+	"github.com/holdfast-dev/holdfast/internal/conditions"
+	"github.com/holdfast-dev/holdfast/internal/events"
+	"github.com/holdfast-dev/holdfast/internal/naming"
+	"github.com/holdfast-dev/holdfast/internal/redis/topology"
+	"github.com/holdfast-dev/holdfast/internal/steps"
+)
+
+// report computes the status from what was observed, on every path, and writes it only if it changed.
+// It is the only place where conditions are written, and none is ever read.
+func (r *Reconciler) report(ctx context.Context, p *pass, _ *steps.Alarm) (steps.Outcome, error) {
+	if p.decision.State == "" {
+		// The pass ended before anything was observed: what is known stays, but for what went wrong.
+		return steps.Continue, r.writeStatus(ctx, p, p.reportProblems(r))
+	}
+	r.measure(p)
+	next := p.cluster.DeepCopy()
+	s := &next.Status
+	s.ObservedGeneration = p.cluster.Generation
+	s.Replicas = int32(len(p.pods))
+	s.Selector = labels.SelectorFromSet(naming.MemberSelector(p.cluster.Name, naming.PartOfRedis)).String()
+	s.Members = p.memberStatuses()
+	ready := 0
+	for _, m := range s.Members {
+		if m.Ready {
+			ready++
+		}
+	}
+	s.ReadyMembers = fmt.Sprintf("%d/%d", ready, p.cluster.Spec.Replicas)
+	if primary := p.state.ServingPrimary(); primary != nil {
+		s.Version = primary.Agent.Facts.Version
+	}
+	p.conditions(r, next)
+	s.Phase = phase(s.Conditions, p)
+	return steps.Continue, r.writeStatus(ctx, p, next)
+}
+
+func (r *Reconciler) writeStatus(ctx context.Context, p *pass, next *v1.RedisCluster) error {
+	if apiequality.Semantic.DeepEqual(next.Status, p.before.Status) {
+		return nil
+	}
+	if err := r.patchStatus(ctx, p, next); err != nil {
+		return err
+	}
+	p.cluster = next
+	p.memory.latest = next.DeepCopy()
+	return nil
+}
+
+// reportProblems is the status of a pass that could not observe.
+func (p *pass) reportProblems(r *Reconciler) *v1.RedisCluster {
+	next := p.cluster.DeepCopy()
+	if len(p.problems) > 0 {
+		w := conditions.NewWriter(&next.Status.Conditions, p.cluster.Generation, r.Now())
+		w.SetDegraded(p.problems...)
+		w.SetPaused(p.cluster.Spec)
+	}
+	return next
+}
+
+func (p *pass) memberStatuses() []v1.MemberStatus {
+	primary := p.state.ServingPrimary()
+	ready := p.state.ReadyReplicas()
+	out := make([]v1.MemberStatus, 0, len(p.state.Members))
+	for i := range p.state.Members {
+		m := &p.state.Members[i]
+		s := v1.MemberStatus{Name: m.Name, Role: v1.MemberRole(p.state.Role(m)), Message: message(m)}
+		if pod := p.pod(m.Name); pod != nil {
+			s.Node = pod.Spec.NodeName
+		}
+		if m.Agent != nil {
+			s.Version = m.Agent.Facts.Version
+		}
+		isReplica := slices.ContainsFunc(ready, func(o topology.Member) bool { return o.Name == m.Name })
+		if isReplica {
+			lag := lagBytes(primary.Agent.Facts.Offset - m.Agent.Facts.Offset)
+			s.LagBytes = &lag
+		}
+		s.Ready = isReplica || (primary != nil && primary.Name == m.Name && p.routedUID() == m.Pod.UID)
+		out = append(out, s)
+	}
+	return out
+}
+
+// message says what is wrong with a member, or what it waits for.
+func message(m *topology.Member) string {
+	switch {
+	case !m.Pod.Exists:
+		return "The pod does not exist."
+	case m.Pod.Terminating:
+		return "The pod is being stopped."
+	case m.Pod.Broken != "":
+		return m.Pod.Broken
+	case m.Agent == nil || !m.Link.Connected:
+		return "The agent is not connected."
+	case m.Agent.ConfigError != "":
+		return m.Agent.ConfigError
+	case m.Agent.Fenced:
+		return "Writes are blocked: the agent lost touch with the operator and the other members."
+	}
+	return ""
+}
+
+// lagBytes is coarse on purpose: a status that followed every byte would be written all the time.
+// Below a mebibyte it is 0, above it the next power of two.
+func lagBytes(lag int64) int64 {
+	const mebibyte = 1 << 20
+	if lag < mebibyte {
+		return 0
+	}
+	return 1 << bits.Len64(uint64(lag-1))
+}
+
+// conditions sets all conditions from the snapshot and the decision.
+func (p *pass) conditions(r *Reconciler, next *v1.RedisCluster) {
+	w := conditions.NewWriter(&next.Status.Conditions, p.cluster.Generation, r.Now())
+	w.SetAvailable(p.availability())
+	w.SetProgressing(append(p.activities(), p.working...)...)
+	p.findProblems(r)
+	w.SetDegraded(p.problems...)
+	w.SetUpToDate(p.currency())
+	w.SetPaused(p.cluster.Spec)
+}
+
+func (p *pass) availability() conditions.Availability {
+	a := conditions.Availability{
+		Started: p.cluster.Status.Epoch > 0,
+		Primary: p.cluster.Status.Primary,
+		Contact: conditions.ContactKnown,
+		Needed:  p.cluster.MinReplicasToWrite(),
+		Detail:  p.decision.Why,
+	}
+	if p.cluster.Status.Transition != nil {
+		a.Primary = ""
+		return a
+	}
+	if p.decision.State == topology.PrimaryUnknown {
+		a.Contact = conditions.ContactLost
+	}
+	if primary := p.state.ServingPrimary(); primary != nil {
+		a.Serving = p.routedUID() == primary.Pod.UID && !primary.Agent.Fenced
+		for _, link := range primary.Agent.Facts.Replicas {
+			if link.Online {
+				a.Attached++
+			}
+		}
+	}
+	return a
+}
+
+// activities names what the decision works towards.
+func (p *pass) activities() []conditions.Activity {
+	reason := map[topology.Name]string{
+		topology.Creating:        v1.ReasonBootstrapping,
+		topology.Bootstrapping:   v1.ReasonBootstrapping,
+		topology.FailingOver:     v1.ReasonFailingOver,
+		topology.FailoverBlocked: v1.ReasonFailingOver,
+		topology.HandingOver:     v1.ReasonHandingOver,
+		topology.Joining:         v1.ReasonReplicasJoining,
+		topology.Scaling:         v1.ReasonScaling,
+		topology.Rolling:         v1.ReasonRollingUpdate,
+		topology.AwaitingConsent: v1.ReasonRollingUpdate,
+	}[p.decision.State]
+	if reason == "" {
+		return nil
+	}
+	return []conditions.Activity{{Reason: reason, Message: p.decision.Why}}
+}
+
+// findProblems turns the decision and the members into problems, the most important first.
+func (p *pass) findProblems(r *Reconciler) {
+	switch p.decision.State {
+	case topology.FailoverBlocked:
+		p.problem(v1.ReasonFailoverBlocked, "%s", p.blockedMessage())
+		if p.memory.once("blocked", p.decision.Why) {
+			events.FailoverBlocked.Emit(r.Recorder, p.cluster, p.blockedMessage())
+			countRefused(p.key(), string(p.decision.State))
+		}
+	case topology.DivergentData:
+		p.problem(v1.ReasonDivergentData, "%s", p.decision.Why)
+		if p.memory.once("divergent", p.decision.Why) {
+			events.DivergentData.Emit(r.Recorder, p.cluster, p.decision.Why)
+			countRefused(p.key(), string(p.decision.State))
+		}
+	default:
+		p.memory.settled("blocked")
+		p.memory.settled("divergent")
+	}
+	slices.SortStableFunc(p.problems, func(a, b conditions.Problem) int { return severity(a) - severity(b) })
+	p.findMemberProblems()
+}
+
+// blockedMessage says what a blocked failover waits for and what a person can do.
+func (p *pass) blockedMessage() string {
+	t := p.cluster.Status.Transition
+	if t == nil {
+		return p.decision.Why
+	}
+	return fmt.Sprintf("%s If they are lost for good, annotate the cluster with %s=%d to go on without what only they hold.",
+		p.decision.Why, naming.AnnotationAcceptDataLoss, t.Epoch)
+}
+
+func severity(problem conditions.Problem) int {
+	switch problem.Reason {
+	case v1.ReasonFailoverBlocked, v1.ReasonDivergentData:
+		return 0
+	}
+	return 1
+}
+
+// findMemberProblems looks at the members once the cluster has started; before, they are merely starting.
+func (p *pass) findMemberProblems() {
+	for i := range p.state.Members {
+		m := &p.state.Members[i]
+		if m.Ordinal >= p.state.Want.Replicas {
+			continue
+		}
+		role := p.state.Role(m)
+		switch {
+		case m.Pod.Broken != "":
+			p.problem(v1.ReasonPodStuck, "Pod %s cannot come up: %s.", m.Name, m.Pod.Broken)
+		case p.cluster.Status.Epoch == 0:
+		case role == topology.ObservedUnknown && m.Link.Silent >= p.state.Want.Detection && m.Agent != nil:
+			p.problem(v1.ReasonMemberUnreachable, "The agent of %s has not been heard for %s or more.", m.Name, p.state.Want.Detection)
+		case m.Agent != nil && m.Agent.ConfigError != "":
+			p.problem(v1.ReasonConfigRejected, "%s: %s.", m.Name, m.Agent.ConfigError)
+		case role == topology.ObservedDown || role == topology.ObservedUnknown:
+			p.problem(v1.ReasonMemberDown, "%s does not serve.", m.Name)
+		}
+	}
+}
+
+func (p *pass) currency() conditions.Currency {
+	c := conditions.Currency{AwaitingApproval: p.decision.State == topology.AwaitingConsent, Generation: p.cluster.Generation}
+	for i := range p.state.Members {
+		m := &p.state.Members[i]
+		if len(m.Pod.Outdated) == 0 {
+			continue
+		}
+		o := conditions.OutdatedMember{Name: m.Name}
+		for _, why := range m.Pod.Outdated {
+			o.Why = append(o.Why, string(why))
+		}
+		c.Outdated = append(c.Outdated, o)
+	}
+	return c
+}
+
+// phase is one word for people, from the conditions just written.
+func phase(list []metav1.Condition, p *pass) string {
+	is := func(kind string) metav1.ConditionStatus {
+		for _, c := range list {
+			if c.Type == kind {
+				return c.Status
+			}
+		}
+		return metav1.ConditionUnknown
+	}
+	switch {
+	case p.cluster.Spec.Paused:
+		return "Paused"
+	case p.cluster.Status.Epoch == 0:
+		return "Creating"
+	case p.decision.State == topology.FailoverBlocked || p.decision.State == topology.DivergentData:
+		return "Blocked"
+	case p.decision.State == topology.FailingOver:
+		return "FailingOver"
+	case p.decision.State == topology.HandingOver:
+		return "HandingOver"
+	case is(v1.ConditionAvailable) == metav1.ConditionFalse:
+		return "Unavailable"
+	case is(v1.ConditionAvailable) == metav1.ConditionUnknown:
+		return "Unknown"
+	case is(v1.ConditionDegraded) == metav1.ConditionTrue:
+		return "Degraded"
+	case is(v1.ConditionProgressing) == metav1.ConditionTrue:
+		return "Progressing"
+	}
+	return "Healthy"
+}
