@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/cluster"
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/progress"
@@ -34,6 +36,9 @@ func Root() *cobra.Command {
 		Short:         "A real Kubernetes cluster on one Linux machine",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		// What the client library has to say while a server comes up is noise:
+		// what matters comes back as an error.
+		PersistentPreRun: func(*cobra.Command, []string) { klog.SetLogger(logr.Discard()) },
 	}
 	root.PersistentFlags().StringVar(&o.state, "state", "", "directory of the running cluster (default <repository>/"+stateDirName+")")
 	root.PersistentFlags().StringVar(&o.cache, "cache", "", "directory of built parts and images (default the user's cache directory)")

@@ -63,6 +63,9 @@ func (r Recipe) Build(ctx context.Context, suite debian.Suite) (Database, error)
 	if version == "" || shell == nil {
 		return Database{}, fmt.Errorf("apt-get did not download %s and %s", r.Packages[0], shellPackage)
 	}
+	for _, k := range kept {
+		k.drop(r.Drop)
+	}
 	tree, err := compose(kept, others)
 	if err != nil {
 		return Database{}, err

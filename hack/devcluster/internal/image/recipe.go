@@ -10,6 +10,8 @@ type Recipe struct {
 	Repository string
 	// Packages are kept whole; the first one gives the image its version.
 	Packages []string
+	// Drop are patterns of files that the packages bring and nobody needs here.
+	Drop []string
 	// Commands must be on the image's PATH.
 	Commands []string
 	// DataDir is writable by every user.
@@ -47,11 +49,23 @@ func Recipes() []Recipe {
 		{
 			Repository: "library/mysql",
 			Packages:   []string{"mysql-server-core", "mysql-client-core"},
+			Drop:       mysqlDrop(),
 			Commands:   []string{"mysqld", "mysql", "mysqldump", "mysqlbinlog"},
 			DataDir:    "/var/lib/mysql",
 			User:       databaseUser,
 			Cmd:        []string{"mysqld"},
 		},
+	}
+}
+
+// mysqlDrop leaves the server, its plugins and the tools for running it: the
+// rest links the client library in statically, 7 MB each.
+func mysqlDrop() []string {
+	return []string{
+		"/usr/bin/ibd2sdi", "/usr/bin/innochecksum", "/usr/bin/my_print_defaults", "/usr/bin/myisam*",
+		"/usr/bin/mysql_config_editor", "/usr/bin/mysql_migrate_keyring", "/usr/bin/mysql_secure_installation",
+		"/usr/bin/mysqlimport", "/usr/bin/mysqlshow", "/usr/bin/mysqlslap", "/usr/bin/perror",
+		"/usr/lib/mysql/plugin/authentication_*_client.so", "/usr/lib/mysql/plugin/telemetry_client.so",
 	}
 }
 

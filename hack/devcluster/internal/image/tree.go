@@ -103,6 +103,18 @@ func (t Tree) add(name string, entry Entry) {
 	}
 }
 
+// drop takes out what matches a pattern.
+func (t Tree) drop(patterns []string) {
+	for name := range t {
+		if slices.ContainsFunc(patterns, func(pattern string) bool {
+			matched, err := path.Match(pattern, name)
+			return err == nil && matched
+		}) {
+			delete(t, name)
+		}
+	}
+}
+
 // resolve follows symbolic links to the file that a path stands for.
 func (t Tree) resolve(name string) (string, bool) {
 	const maxLinks = 16

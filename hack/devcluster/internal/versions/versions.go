@@ -19,4 +19,4 @@ const DebianSuite = "sid"
 
 // Images is raised when the recipe of the images changes, so that cached ones
 // are made anew.
-const Images = "1"
+const Images = "2"
