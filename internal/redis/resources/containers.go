@@ -55,12 +55,12 @@ func server(c *v1.RedisCluster, image string) corev1.Container {
 func agentCommand(c *v1.RedisCluster) []string {
 	return []string{
 		naming.PathAgent, "run",
-		"--engine=" + EngineName(c),
+		// One kind of server to the agent; which of the two it starts travels with its first assignment.
+		"--engine=redis",
 		"--cluster=" + string(c.UID),
 		"--server-name=" + naming.AgentServerName(c.Namespace, c.Name),
 		"--pod=$(POD_NAME)",
 		"--pod-uid=$(POD_UID)",
-		"--pod-ip=$(POD_IP)",
 		"--data-dir=" + naming.PathDataDir,
 		"--run-dir=" + naming.PathRunDir,
 		"--tls-dir=" + naming.PathTLSDir,
@@ -76,7 +76,6 @@ func downwardEnv() []corev1.EnvVar {
 	return []corev1.EnvVar{
 		field("POD_NAME", "metadata.name"),
 		field("POD_UID", "metadata.uid"),
-		field("POD_IP", "status.podIP"),
 	}
 }
 
