@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -50,6 +51,15 @@ func (t Tool) FreezeNode(ctx context.Context, node string) error {
 // ThawNode lets a frozen node go on.
 func (t Tool) ThawNode(ctx context.Context, node string) error {
 	return t.run(ctx, "node", "thaw", node)
+}
+
+// CutPod drops all packets between a pod and other addresses, in both directions, those of
+// established connections too.
+func (t Tool) CutPod(ctx context.Context, pod string, from []string) error {
+	if pod == "" || len(from) == 0 || slices.Contains(from, "") {
+		return fmt.Errorf("cut %q from %q: an address is missing", pod, from)
+	}
+	return t.run(ctx, append([]string{"net", "cut", pod}, from...)...)
 }
 
 // Heal ends all cuts of the network.

@@ -53,3 +53,20 @@ func TestMissingToolSaysHowToGetIt(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestCutNeedsAllAddresses(t *testing.T) {
+	t.Parallel()
+	tool := script(t, `echo "$@" > asked`)
+	for name, from := range map[string][]string{"nobody to cut from": nil, "a pod without an address": {"10.0.0.1", ""}} {
+		if err := tool.CutPod(t.Context(), "10.0.0.9", from); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if err := tool.CutPod(t.Context(), "10.0.0.9", []string{"10.0.0.1", "10.0.0.2"}); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := os.ReadFile(filepath.Join(tool.Dir, "asked"))
+	if err != nil || strings.TrimSpace(string(asked)) != "net cut 10.0.0.9 10.0.0.1 10.0.0.2" {
+		t.Errorf("asked %q, %v", asked, err)
+	}
+}

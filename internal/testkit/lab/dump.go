@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -14,6 +15,9 @@ import (
 
 	dbv1 "github.com/holdfast-dev/holdfast/api/v1"
 )
+
+// logTimeout bounds the read of one log.
+const logTimeout = 5 * time.Second
 
 // Dump writes what a person needs to understand a failure into a directory: the objects of a
 // namespace as YAML, and the logs of its pods and of the operator. It goes on after an error.
@@ -76,6 +80,9 @@ func (l *Lab) Logs(ctx context.Context, namespace string) (map[string][]byte, er
 
 // readLog leaves out what cannot be read: a container that never started or a node that is down has no log.
 func (l *Lab) readLog(ctx context.Context, pod *corev1.Pod, o corev1.PodLogOptions, keep func([]byte)) {
+	// The kubelet of a node that is down or frozen never answers.
+	ctx, cancel := context.WithTimeout(ctx, logTimeout)
+	defer cancel()
 	text, err := l.Clientset.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &o).DoRaw(ctx)
 	if err == nil {
 		keep(text)

@@ -54,11 +54,16 @@ func Open(kubeconfig string) (*Lab, error) {
 	return &Lab{Client: c, Clientset: clientset, Config: config}, nil
 }
 
+// LabelTest marks the namespaces that tests make, so that a failed spec can collect them and an
+// aborted run can be cleared away.
+const LabelTest = "holdfast-test"
+
 // NewNamespace makes a namespace that admits only restricted pods.
 func (l *Lab) NewNamespace(ctx context.Context, prefix string) (string, error) {
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: prefix + "-",
 		Labels: map[string]string{
+			LabelTest:                                    "true",
 			"pod-security.kubernetes.io/enforce":         "restricted",
 			"pod-security.kubernetes.io/enforce-version": "latest",
 		},
@@ -67,6 +72,21 @@ func (l *Lab) NewNamespace(ctx context.Context, prefix string) (string, error) {
 		return "", fmt.Errorf("make namespace %s: %w", prefix, err)
 	}
 	return ns.Name, nil
+}
+
+// TestNamespaces are the namespaces that tests made and that are not being deleted.
+func (l *Lab) TestNamespaces(ctx context.Context) ([]string, error) {
+	list := &corev1.NamespaceList{}
+	if err := l.Client.List(ctx, list, client.HasLabels{LabelTest}); err != nil {
+		return nil, fmt.Errorf("list the namespaces of tests: %w", err)
+	}
+	var names []string
+	for _, ns := range list.Items {
+		if ns.DeletionTimestamp == nil {
+			names = append(names, ns.Name)
+		}
+	}
+	return names, nil
 }
 
 // DeleteNamespace removes the RedisClusters of a namespace, then the namespace, and returns when it is gone.

@@ -17,6 +17,7 @@ import (
 const (
 	ManagerNamespace  = "holdfast-system"
 	ManagerDeployment = "holdfast-controller-manager"
+	ManagerReplicas   = 2
 )
 
 // ManagerPods are the operator's pods.
@@ -54,9 +55,10 @@ func (l *Lab) Leader(ctx context.Context) (*corev1.Pod, error) {
 }
 
 // MoveLeaderOff makes sure that the leader does not run on a node: a fault of that node is then one
-// of the database alone. A node that hosts both is a scenario of its own.
+// of the database alone. A node that hosts both is a scenario of its own. It returns once the
+// operator's pods are all ready again.
 func (l *Lab) MoveLeaderOff(ctx context.Context, node string) error {
-	return Until(ctx, "the leader is off "+node, func(ctx context.Context) error {
+	err := Until(ctx, "the leader is off "+node, func(ctx context.Context) error {
 		leader, err := l.Leader(ctx)
 		if err != nil {
 			return err
@@ -70,6 +72,10 @@ func (l *Lab) MoveLeaderOff(ctx context.Context, node string) error {
 		}
 		return fmt.Errorf("the leader %s was on %s", leader.Name, node)
 	})
+	if err != nil {
+		return err
+	}
+	return l.WaitManager(ctx, ManagerReplicas)
 }
 
 // ScaleManager sets the number of the operator's pods and waits until it is so.
@@ -84,6 +90,11 @@ func (l *Lab) ScaleManager(ctx context.Context, replicas int32) error {
 	if err := l.Client.Patch(ctx, deployment, client.MergeFrom(before)); err != nil {
 		return fmt.Errorf("scale the operator to %d: %w", replicas, err)
 	}
+	return l.WaitManager(ctx, replicas)
+}
+
+// WaitManager waits until the operator has so many pods, all of them ready.
+func (l *Lab) WaitManager(ctx context.Context, replicas int32) error {
 	return Until(ctx, fmt.Sprintf("the operator has %d ready pods", replicas), func(ctx context.Context) error {
 		pods, err := l.ManagerPods(ctx)
 		if err != nil {

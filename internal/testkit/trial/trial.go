@@ -138,6 +138,14 @@ func (t *Trial) Flows(ctx context.Context, more int) error {
 	return nil
 }
 
+// Accepts waits until so many more writes were accepted, confirmed or not.
+func (t *Trial) Accepts(ctx context.Context, more int) error {
+	if err := t.load.WaitAccepted(ctx, more); err != nil {
+		return errors.Join(err, t.lastError())
+	}
+	return nil
+}
+
 // Gap is how long clients could not write since a moment.
 func (t *Trial) Gap(since time.Duration) check.Gap {
 	return check.Gaps(t.History.Events(), check.Window{From: since, Until: t.History.Now()})
