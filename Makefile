@@ -97,11 +97,11 @@ lint-config: $(GOLANGCI_LINT) ## Check the configuration of golangci-lint.
 
 .PHONY: imports
 imports: ## Check the import graph, the paths in the docs and the text rules.
-	@go test ./tests/imports
+	@go test -count=1 ./tests/imports # Go's cache does not see which files of the tree the test reads.
 
 .PHONY: devcluster-check
-devcluster-check: ## Vet hack/devcluster and run its unit tests.
-	@cd hack/devcluster && go vet ./... && go test ./...
+devcluster-check: $(GOLANGCI_LINT) ## Vet and lint hack/devcluster and run its unit tests.
+	@cd hack/devcluster && go vet ./... && $(GOLANGCI_LINT) run -c ../../.golangci.yml ./... && go test ./...
 
 .PHONY: verify-generated
 verify-generated: $(CONTROLLER_GEN) ## Fail if a generated file is stale or not committed, and name it.
