@@ -72,7 +72,10 @@ func layers() map[string]layer {
 
 		"internal/webhook/...": layerControl,
 
-		"internal/testkit/...": layerTestkit,
+		"internal/testkit/...":              layerTestkit,
+		"internal/redis/protocol/contract":   layerTestkit,
+		"internal/redis/protocol/fake":       layerTestkit,
+		"internal/redis/protocol/realserver": layerTestkit,
 	}
 }
 
