@@ -181,7 +181,7 @@ build-devcluster: ## Build bin/devcluster.
 
 .PHONY: run
 run: manifests generate install ## Run the manager from your machine against the cluster.
-	@go run ./cmd/manager --watches=watches.yaml --agent-image=$(IMG)
+	@go run ./cmd/manager --namespace=holdfast-system --watches=watches.yaml --agent-image=$(IMG)
 
 .PHONY: docker-build
 docker-build: ## Build the operator's image with $(CONTAINER_TOOL).
