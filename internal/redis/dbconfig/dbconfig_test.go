@@ -125,7 +125,6 @@ func TestValidationNamesTheParameterAndTheWayOut(t *testing.T) {
 		"a password":                      {cluster(config("requirepass", "x")), []string{"requirepass", "spec.auth"}},
 		"a replication source":            {cluster(config("replicaof", "h 1")), []string{"replicaof", "spec.replicas"}},
 		"the fence":                       {cluster(config("min-replicas-to-write", "0")), []string{"min-replicas-to-write", "spec.durability"}},
-		"a clock of replication":          {cluster(config("repl-timeout", "1")), []string{"repl-timeout", "spec.failover"}},
 		"a family":                        {cluster(config("cluster-enabled", "yes")), []string{"cluster-enabled", "Redis Cluster"}},
 		"TLS":                             {cluster(config("tls-port", "1")), []string{"tls-port", "TLS"}},
 		"a directory":                     {cluster(config("dir", "/etc")), []string{"config dir", "cannot be changed"}},

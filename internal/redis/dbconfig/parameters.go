@@ -1,6 +1,10 @@
 package dbconfig
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Class says how a change of a parameter takes effect.
 type Class string
@@ -39,69 +43,61 @@ var restartOnly = map[string]struct{}{
 
 // owned are the parameters that the operator or the agent sets, with the way out for a user.
 var owned = map[string]string{
-	"aclfile":                          useAuth,
-	"appenddirname":                    fixed,
-	"appendfilename":                   fixed,
-	"bind":                             fixed,
-	"crash-log-enabled":                fixed,
-	"daemonize":                        fixed,
-	"dbfilename":                       fixed,
-	"dir":                              fixed,
-	"enable-debug-command":             fixed,
-	"enable-module-command":            fixed,
-	"enable-protected-configs":         fixed,
-	"include":                          fixed,
-	"loadmodule":                       fixed,
-	"locale-collate":                   fixed,
-	"logfile":                          fixed,
-	"masterauth":                       useAuth,
-	"masteruser":                       useAuth,
-	"min-replicas-max-lag":             useDurability,
-	"min-replicas-to-write":            useDurability,
-	"min-slaves-max-lag":               useDurability,
-	"min-slaves-to-write":              useDurability,
-	"pidfile":                          fixed,
-	"port":                             fixed,
-	"primaryauth":                      useAuth,
-	"primaryuser":                      useAuth,
-	"proc-title-template":              fixed,
-	"protected-mode":                   fixed,
-	"rename-command":                   fixed,
-	"replica-announce-ip":              fixed,
-	"replica-announce-port":            fixed,
-	"replica-announced":                fixed,
-	"replica-priority":                 useReplicas,
-	"replica-read-only":                useReplicas,
-	"replica-serve-stale-data":         useReplicas,
-	"replicaof":                        useReplicas,
-	"requirepass":                      useAuth,
-	"repl-diskless-sync":               useReplicas,
-	"repl-diskless-sync-delay":         useReplicas,
-	"repl-ping-replica-period":         useFailover,
-	"repl-ping-slave-period":           useFailover,
-	"repl-timeout":                     useFailover,
-	"set-proc-title":                   fixed,
-	"shutdown-on-sigint":               fixed,
-	"shutdown-on-sigterm":              fixed,
-	"shutdown-timeout":                 fixed,
-	"slave-announce-ip":                fixed,
-	"slave-announce-port":              fixed,
-	"slave-announced":                  fixed,
-	"slave-priority":                   useReplicas,
-	"slave-read-only":                  useReplicas,
-	"slave-serve-stale-data":           useReplicas,
-	"slaveof":                          useReplicas,
-	"supervised":                       fixed,
-	"syslog-enabled":                   fixed,
-	"unixsocket":                       fixed,
-	"unixsocketgroup":                  fixed,
-	"unixsocketperm":                   fixed,
-	"user":                             useAuth,
-	"acl-pubsub-default":               useAuth,
-	"close-on-replica-write":           useReplicas,
-	"close-on-slave-write":             useReplicas,
-	"external-auth":                    useAuth,
-	"replica-ignore-disk-write-errors": useReplicas,
+	"aclfile":                  useAuth,
+	"appenddirname":            fixed,
+	"appendfilename":           fixed,
+	"bind":                     fixed,
+	"crash-log-enabled":        fixed,
+	"daemonize":                fixed,
+	"dbfilename":               fixed,
+	"dir":                      fixed,
+	"enable-debug-command":     fixed,
+	"enable-module-command":    fixed,
+	"enable-protected-configs": fixed,
+	"include":                  fixed,
+	"loadmodule":               fixed,
+	"locale-collate":           fixed,
+	"logfile":                  fixed,
+	"masterauth":               useAuth,
+	"masteruser":               useAuth,
+	"min-replicas-max-lag":     useDurability,
+	"min-replicas-to-write":    useDurability,
+	"min-slaves-max-lag":       useDurability,
+	"min-slaves-to-write":      useDurability,
+	"pidfile":                  fixed,
+	"port":                     fixed,
+	"primaryauth":              useAuth,
+	"primaryuser":              useAuth,
+	"proc-title-template":      fixed,
+	"protected-mode":           fixed,
+	"rename-command":           fixed,
+	"replica-announce-ip":      fixed,
+	"replica-announce-port":    fixed,
+	"replica-announced":        fixed,
+	"replica-priority":         useReplicas,
+	"replica-read-only":        useReplicas,
+	"replica-serve-stale-data": useReplicas,
+	"replicaof":                useReplicas,
+	"requirepass":              useAuth,
+	"repl-ping-replica-period": fixed,
+	"repl-ping-slave-period":   fixed,
+	"set-proc-title":           fixed,
+	"shutdown-on-sigint":       fixed,
+	"shutdown-on-sigterm":      fixed,
+	"shutdown-timeout":         fixed,
+	"slave-announce-ip":        fixed,
+	"slave-announce-port":      fixed,
+	"slave-announced":          fixed,
+	"slave-priority":           useReplicas,
+	"slave-read-only":          useReplicas,
+	"slave-serve-stale-data":   useReplicas,
+	"slaveof":                  useReplicas,
+	"supervised":               fixed,
+	"syslog-enabled":           fixed,
+	"unixsocket":               fixed,
+	"unixsocketgroup":          fixed,
+	"unixsocketperm":           fixed,
+	"user":                     useAuth,
 }
 
 // Ways out that the messages name.
@@ -109,7 +105,6 @@ const (
 	fixed         = "the operator sets it and it cannot be changed"
 	useAuth       = "use spec.auth"
 	useDurability = "use spec.durability"
-	useFailover   = "use spec.failover"
 	useReplicas   = "the operator arranges replication; use spec.replicas"
 )
 
@@ -129,6 +124,12 @@ func Classify(name string) Class {
 		return Restart
 	}
 	return Hot
+}
+
+// OwnedParameters are the names of Owned parameters, and the prefixes of others, sorted. The API
+// refuses the same ones at admission.
+func OwnedParameters() (names, prefixes []string) {
+	return slices.Sorted(maps.Keys(owned)), slices.Sorted(maps.Keys(ownedPrefixes))
 }
 
 // wayOut returns what a user can do instead of setting an owned parameter.
