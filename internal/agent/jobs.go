@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+	"time"
+)
+
+// job is work for the engine. At most one runs at a time.
+type job struct {
+	name    string
+	timeout time.Duration
+	// fences marks the one job that is never cancelled for the sake of another.
+	fences bool
+	// work runs in the background; done runs on the loop afterwards.
+	work func(ctx context.Context) error
+	done func(err error)
+
+	cancel context.CancelFunc
+}
+
+// start runs a job. The server is read again before done is called, so that every answer shows
+// what the job has changed.
+func (a *Agent) start(j *job) {
+	ctx, cancel := context.WithTimeout(a.ctx, j.timeout)
+	j.cancel = cancel
+	a.job = j
+	instance, epoch := a.m.server.Instance, a.m.epochs.Seen
+	a.goes(func() {
+		defer cancel()
+		err := j.work(ctx)
+		look, stopLooking := context.WithTimeout(a.ctx, answerWithin)
+		defer stopLooking()
+		o, lookErr := a.opt.Engine.Observe(look, epoch)
+		a.post(func() {
+			a.job = nil
+			if lookErr == nil {
+				a.noteAnswer(instance, o)
+			}
+			j.done(err)
+		})
+	})
+}
+
+// noteAnswer takes an observation of a server instance; one of an earlier instance is history.
+func (a *Agent) noteAnswer(instance int, o Observation) {
+	if a.process == nil || instance != a.m.server.Instance {
+		return
+	}
+	a.m.answered(a.opt.Clock.Now(), &o)
+}
+
+// watchServer asks the server again and again until it is gone.
+func (a *Agent) watchServer(ctx context.Context, instance int) {
+	ticks, stop := a.opt.Clock.Ticker(pollInterval)
+	defer stop()
+	for {
+		a.lookOnce(ctx, instance)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
+	}
+}
+
+func (a *Agent) lookOnce(ctx context.Context, instance int) {
+	var epoch int64
+	if err := a.do(ctx, func() { epoch = a.m.epochs.Seen }); err != nil {
+		return
+	}
+	look, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	o, err := a.opt.Engine.Observe(look, epoch)
+	if err != nil {
+		// No answer is no news: the loop counts the silence.
+		return
+	}
+	a.post(func() { a.noteAnswer(instance, o) })
+}
