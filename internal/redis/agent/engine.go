@@ -1,0 +1,211 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"time"
+
+	base "github.com/holdfast-dev/holdfast/internal/agent"
+	"github.com/holdfast-dev/holdfast/internal/naming"
+	"github.com/holdfast-dev/holdfast/internal/redis/facts"
+	"github.com/holdfast-dev/holdfast/internal/redis/protocol"
+	"github.com/holdfast-dev/holdfast/internal/wire"
+)
+
+// commandWithin bounds one command; a server that takes longer hangs.
+const commandWithin = time.Second
+
+// Options of an engine.
+type Options struct {
+	// Cluster is the UID of the owning cluster.
+	Cluster string
+	// DataDir holds the database's files, StateDir the agent's own beside them, RunDir the rendered
+	// files and the socket.
+	DataDir, StateDir, RunDir string
+	// Port that the server listens on.
+	Port int32
+	// ServerPath overrides the program to start, which is otherwise found by the wishes' engine.
+	ServerPath string
+	// Dial connects to the server's socket.
+	Dial   func(protocol.Options) protocol.Server
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// Engine is a base.Engine for Redis and Valkey.
+type Engine struct {
+	opt      Options
+	password string
+	lineage  *lineageFile
+
+	// Owned by the caller of Prepare and Apply, which the runtime calls one at a time.
+	live liveSettings
+	acl  knownUsers
+
+	mu   sync.Mutex
+	link link
+	seen seen
+}
+
+// link is two connections to the running server, so that an order that hangs hides nothing.
+type link struct{ orders, watch protocol.Server }
+
+// seen is what the metrics and the facts are made of.
+type seen struct {
+	state    protocol.State
+	answered bool
+	// joined: the server was primary or in touch with one since its start.
+	joined       bool
+	stored       *facts.Stored
+	configErrors map[string]string
+	passwords    []string
+}
+
+// New prepares an engine. It makes the password of the agent's own user, which lives in this process alone.
+func New(o Options) (*Engine, error) {
+	secret := make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, fmt.Errorf("make the agent's password: %w", err)
+	}
+	e := &Engine{opt: o, password: hex.EncodeToString(secret), lineage: newLineageFile(o)}
+	e.link = e.dial()
+	return e, nil
+}
+
+func (e *Engine) dial() link {
+	o := protocol.Options{
+		Network:  "unix",
+		Address:  e.socket(),
+		User:     naming.UserAgent,
+		Password: e.password,
+		Timeout:  commandWithin,
+	}
+	return link{orders: e.opt.Dial(o), watch: e.opt.Dial(o)}
+}
+
+// redial leaves behind what a server before has made of the connections.
+func (e *Engine) redial() error {
+	next := e.dial()
+	e.mu.Lock()
+	former := e.link
+	e.link = next
+	e.mu.Unlock()
+	return former.close()
+}
+
+func (l link) close() error { return errors.Join(l.orders.Close(), l.watch.Close()) }
+
+func (e *Engine) orders() protocol.Server {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.link.orders
+}
+
+func (e *Engine) watch() protocol.Server {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.link.watch
+}
+
+// Close drops the connections and ends what the engine does in the background.
+func (e *Engine) Close() error {
+	e.lineage.wait()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.link.close()
+}
+
+func (e *Engine) socket() string     { return filepath.Join(e.opt.RunDir, "redis.sock") }
+func (e *Engine) configPath() string { return filepath.Join(e.opt.RunDir, "redis.conf") }
+func (e *Engine) aclPath() string    { return filepath.Join(e.opt.RunDir, "users.acl") }
+
+// Stop implements base.Lifecycle.
+func (e *Engine) Stop(ctx context.Context) error {
+	data := protocol.SaveAsConfigured
+	state, err := e.orders().State(ctx)
+	if err != nil {
+		return err
+	}
+	// The memory of a server that loads or synchronises is no complete data set: saving it would
+	// replace a good file by a part of one.
+	if state.Loading || state.SyncInProgress {
+		data = protocol.KeepFiles
+	}
+	e.mu.Lock()
+	joined := e.seen.joined
+	e.mu.Unlock()
+	if joined && data == protocol.SaveAsConfigured {
+		e.lineage.keepNow(state)
+	}
+	return e.orders().Shutdown(ctx, data)
+}
+
+// HandOver implements base.Roles.
+func (e *Engine) HandOver(ctx context.Context, h wire.HandOver) error {
+	to := protocol.Address{Host: h.To.Host, Port: h.To.Port}
+	state, err := e.orders().State(ctx)
+	if err != nil {
+		return err
+	}
+	if state.Role == protocol.RoleReplica && state.Primary == to {
+		return nil
+	}
+	if err := e.orders().BeginHandOver(ctx, to, h.Timeout); err != nil {
+		return err
+	}
+	state, err = e.awaitHandOver(ctx)
+	if err != nil {
+		abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandWithin)
+		defer cancel()
+		return errors.Join(err, e.orders().AbortHandOver(abort))
+	}
+	if state.Role != protocol.RoleReplica || state.Primary != to {
+		return errors.New("the hand-over ended without a change: the other server did not catch up in time")
+	}
+	return e.orders().DisconnectClients(ctx)
+}
+
+// handOverPoll is how often the progress of a hand-over is read: writes are paused meanwhile.
+const handOverPoll = 5 * time.Millisecond
+
+func (e *Engine) awaitHandOver(ctx context.Context) (protocol.State, error) {
+	ticks := time.NewTicker(handOverPoll)
+	defer ticks.Stop()
+	for {
+		state, err := e.orders().State(ctx)
+		if err != nil || state.HandOver == protocol.HandOverNone {
+			return state, err
+		}
+		select {
+		case <-ctx.Done():
+			return state, ctx.Err()
+		case <-ticks.C:
+		}
+	}
+}
+
+// Fence implements base.Roles. A primary that wants more replicas than there can be refuses every
+// write at once, which tells a client more than a pause in which it hangs.
+func (e *Engine) Fence(ctx context.Context) error {
+	return e.orders().ChangeSettings(ctx, map[string]string{
+		minReplicas:    fencedMinReplicas,
+		minReplicasLag: defaultMinReplicasLag,
+	})
+}
+
+func decodeWishes(a wire.Assignment) (facts.Wishes, error) {
+	var w facts.Wishes
+	if err := json.Unmarshal(a.Engine, &w); err != nil {
+		return w, fmt.Errorf("read the wishes: %w", err)
+	}
+	return w, nil
+}
+
+var _ base.Engine = (*Engine)(nil)
