@@ -22,88 +22,90 @@ func write(f func(conditions.Writer)) []metav1.Condition {
 	return list
 }
 
+var serving = conditions.Availability{Started: true, Primary: "shop-0", Contact: conditions.ContactKnown, Serving: true, Attached: 2, Needed: 1}
+
+var spoken = map[string]struct {
+	set     func(conditions.Writer)
+	status  metav1.ConditionStatus
+	reason  string
+	mention string
+}{
+	"a primary that serves": {
+		func(w conditions.Writer) { w.SetAvailable(serving) }, metav1.ConditionTrue, v1.ReasonPrimaryServing, "shop-0",
+	},
+	"members that start for the first time": {
+		func(w conditions.Writer) {
+			w.SetAvailable(conditions.Availability{Detail: "shop-1 is pulling its image."})
+		},
+		metav1.ConditionFalse, v1.ReasonCreating, "shop-1 is pulling its image.",
+	},
+	"no primary after the start": {
+		func(w conditions.Writer) { w.SetAvailable(conditions.Availability{Started: true}) },
+		metav1.ConditionFalse, v1.ReasonNoPrimary, "No member is primary.",
+	},
+	"a primary out of reach is unknown, not down (I3)": {
+		func(w conditions.Writer) {
+			a := serving
+			a.Contact = conditions.ContactLost
+			w.SetAvailable(a)
+		}, metav1.ConditionUnknown, v1.ReasonPrimaryUnknown, "cannot reach the primary shop-0",
+	},
+	"too few replicas": {
+		func(w conditions.Writer) {
+			a := serving
+			a.Attached = 0
+			w.SetAvailable(a)
+		}, metav1.ConditionFalse, v1.ReasonTooFewReplicas, "0 of 1 needed replicas",
+	},
+	"a primary that does not serve yet": {
+		func(w conditions.Writer) {
+			a := serving
+			a.Serving = false
+			w.SetAvailable(a)
+		}, metav1.ConditionFalse, v1.ReasonNoPrimary, "does not take writes",
+	},
+	"nothing to do": {
+		func(w conditions.Writer) { w.SetProgressing() }, metav1.ConditionFalse, v1.ReasonSettled, "Nothing",
+	},
+	"two activities: the first gives the reason, both the message": {
+		func(w conditions.Writer) {
+			w.SetProgressing(conditions.Activity{Reason: v1.ReasonScaling, Message: "One."}, conditions.Activity{Reason: v1.ReasonConfiguring, Message: "Two."})
+		}, metav1.ConditionTrue, v1.ReasonScaling, "One. Two.",
+	},
+	"healthy": {
+		func(w conditions.Writer) { w.SetDegraded() }, metav1.ConditionFalse, v1.ReasonHealthy, "Every member",
+	},
+	"a problem": {
+		func(w conditions.Writer) {
+			w.SetDegraded(conditions.Problem{Reason: v1.ReasonMemberDown, Message: "shop-1 is down."})
+		}, metav1.ConditionTrue, v1.ReasonMemberDown, "shop-1 is down.",
+	},
+	"current": {
+		func(w conditions.Writer) { w.SetUpToDate(conditions.Currency{}) }, metav1.ConditionTrue, v1.ReasonCurrent, "Every member",
+	},
+	"outdated": {
+		func(w conditions.Writer) {
+			w.SetUpToDate(conditions.Currency{Outdated: []conditions.OutdatedMember{{Name: "shop-1", Why: []string{"image a → b"}}}})
+		}, metav1.ConditionFalse, v1.ReasonOutdated, "shop-1 (image a → b)",
+	},
+	"waiting for approval names the annotation to set": {
+		func(w conditions.Writer) {
+			w.SetUpToDate(conditions.Currency{
+				Outdated: []conditions.OutdatedMember{{Name: "shop-0", Why: []string{"x"}}}, AwaitingApproval: true, Generation: 9,
+			})
+		}, metav1.ConditionFalse, v1.ReasonApprovalNeeded, "db.holdfast.dev/approve-primary-restart=9",
+	},
+	"paused": {
+		func(w conditions.Writer) { w.SetPaused(v1.RedisClusterSpec{Paused: true}) }, metav1.ConditionTrue, v1.ReasonPaused, "spec.paused",
+	},
+	"active": {
+		func(w conditions.Writer) { w.SetPaused(v1.RedisClusterSpec{}) }, metav1.ConditionFalse, v1.ReasonActive, "looks after",
+	},
+}
+
 func TestEachConditionSaysWhatItsFactsSay(t *testing.T) {
 	t.Parallel()
-	serving := conditions.Availability{Started: true, Primary: "shop-0", Contact: conditions.ContactKnown, Serving: true, Attached: 2, Needed: 1}
-	cases := map[string]struct {
-		set     func(conditions.Writer)
-		status  metav1.ConditionStatus
-		reason  string
-		mention string
-	}{
-		"a primary that serves": {
-			func(w conditions.Writer) { w.SetAvailable(serving) }, metav1.ConditionTrue, v1.ReasonPrimaryServing, "shop-0",
-		},
-		"members that start for the first time": {
-			func(w conditions.Writer) {
-				w.SetAvailable(conditions.Availability{Detail: "shop-1 is pulling its image."})
-			},
-			metav1.ConditionFalse, v1.ReasonCreating, "shop-1 is pulling its image.",
-		},
-		"no primary after the start": {
-			func(w conditions.Writer) { w.SetAvailable(conditions.Availability{Started: true}) },
-			metav1.ConditionFalse, v1.ReasonNoPrimary, "No member is primary.",
-		},
-		"a primary out of reach is unknown, not down (I3)": {
-			func(w conditions.Writer) {
-				a := serving
-				a.Contact = conditions.ContactLost
-				w.SetAvailable(a)
-			}, metav1.ConditionUnknown, v1.ReasonPrimaryUnknown, "cannot reach the primary shop-0",
-		},
-		"too few replicas": {
-			func(w conditions.Writer) {
-				a := serving
-				a.Attached = 0
-				w.SetAvailable(a)
-			}, metav1.ConditionFalse, v1.ReasonTooFewReplicas, "0 of 1 needed replicas",
-		},
-		"a primary that does not serve yet": {
-			func(w conditions.Writer) {
-				a := serving
-				a.Serving = false
-				w.SetAvailable(a)
-			}, metav1.ConditionFalse, v1.ReasonNoPrimary, "does not take writes",
-		},
-		"nothing to do": {
-			func(w conditions.Writer) { w.SetProgressing() }, metav1.ConditionFalse, v1.ReasonSettled, "Nothing",
-		},
-		"two activities: the first gives the reason, both the message": {
-			func(w conditions.Writer) {
-				w.SetProgressing(conditions.Activity{Reason: v1.ReasonScaling, Message: "One."}, conditions.Activity{Reason: v1.ReasonConfiguring, Message: "Two."})
-			}, metav1.ConditionTrue, v1.ReasonScaling, "One. Two.",
-		},
-		"healthy": {
-			func(w conditions.Writer) { w.SetDegraded() }, metav1.ConditionFalse, v1.ReasonHealthy, "Every member",
-		},
-		"a problem": {
-			func(w conditions.Writer) {
-				w.SetDegraded(conditions.Problem{Reason: v1.ReasonMemberDown, Message: "shop-1 is down."})
-			}, metav1.ConditionTrue, v1.ReasonMemberDown, "shop-1 is down.",
-		},
-		"current": {
-			func(w conditions.Writer) { w.SetUpToDate(conditions.Currency{}) }, metav1.ConditionTrue, v1.ReasonCurrent, "Every member",
-		},
-		"outdated": {
-			func(w conditions.Writer) {
-				w.SetUpToDate(conditions.Currency{Outdated: []conditions.OutdatedMember{{Name: "shop-1", Why: []string{"image a → b"}}}})
-			}, metav1.ConditionFalse, v1.ReasonOutdated, "shop-1 (image a → b)",
-		},
-		"waiting for approval names the annotation to set": {
-			func(w conditions.Writer) {
-				w.SetUpToDate(conditions.Currency{
-					Outdated: []conditions.OutdatedMember{{Name: "shop-0", Why: []string{"x"}}}, AwaitingApproval: true, Generation: 9,
-				})
-			}, metav1.ConditionFalse, v1.ReasonApprovalNeeded, "db.holdfast.dev/approve-primary-restart=9",
-		},
-		"paused": {
-			func(w conditions.Writer) { w.SetPaused(v1.RedisClusterSpec{Paused: true}) }, metav1.ConditionTrue, v1.ReasonPaused, "spec.paused",
-		},
-		"active": {
-			func(w conditions.Writer) { w.SetPaused(v1.RedisClusterSpec{}) }, metav1.ConditionFalse, v1.ReasonActive, "looks after",
-		},
-	}
-	for name, c := range cases {
+	for name, c := range spoken {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			list := write(c.set)
