@@ -13,6 +13,8 @@ func Decide(s State) Decision {
 	case s.Want.Paused:
 		d.State, d.Why = Paused, "spec.paused is true: the operator does nothing for this cluster."
 		d.SetReplicas = s.SetReplicas
+	case s.adoptable() != nil:
+		s.adopt(&d, s.adoptable())
 	case s.Intent.Transition != nil:
 		s.continueTransition(&d)
 	case s.Intent.Primary == "":
@@ -43,6 +45,9 @@ func (s *State) watchPrimary(d *Decision) {
 		d.wake(c.wakeAfter)
 	case unknown:
 		d.State, d.Why = PrimaryUnknown, c.why
+		if c.wakeAfter > 0 {
+			d.wake(c.wakeAfter)
+		}
 	}
 }
 
@@ -78,35 +83,43 @@ func stateOf(kind Kind) Name {
 // brought a volume with data, so nobody is chosen without it.
 func (s *State) create(d *Decision) {
 	d.State = Creating
-	if m := s.adoptable(); m != nil {
-		next := Intent{Epoch: m.Agent.Epoch, Primary: m.Name, PrimaryUID: m.Pod.UID, SyncSet: s.names(m.Name), ReplID: m.Agent.Facts.ReplID}
-		d.Why = fmt.Sprintf("Member %s already serves as primary in epoch %d.", m.Name, m.Agent.Epoch)
-		d.add(Step{Store: &next})
-		return
-	}
 	// Nobody has served yet, so a smaller number of members is taken at once.
 	d.SetReplicas = s.Want.Replicas
 	s.replaceBroken(d)
 	s.assignHeld(d, s.nextEpoch()-1)
 	if q := s.everybody(0); !q.met {
-		d.Why = fmt.Sprintf("Waiting for %d of %d members to start.", len(q.missing), s.Want.Replicas)
+		absent := len(q.missing) + max(0, s.Want.Replicas-len(s.Members))
+		d.Why = fmt.Sprintf("Waiting for %d of %d members to start.", absent, s.Want.Replicas)
 		return
 	}
 	d.Steps = nil
 	s.begin(d, Bootstrap, "All members have started for the first time.")
 }
 
-// adoptable returns a member that serves as primary although nothing is stored: the status was
-// lost, and what the engine says is the truth.
+// adoptable returns a member that serves as primary in an epoch above all that is stored. Nobody
+// gets an epoch before it is stored, so the status was lost or set back, and what the engine says
+// is the truth.
 func (s *State) adoptable() *Member {
+	stored := s.Intent.Epoch
+	if t := s.Intent.Transition; t != nil {
+		stored = max(stored, t.Epoch)
+	}
 	var best *Member
 	for i := range s.Members {
 		m := &s.Members[i]
-		if s.running(m) && m.Agent.Facts.IsPrimary && m.Agent.Epoch > 0 && (best == nil || m.Agent.Epoch > best.Agent.Epoch) {
+		if s.running(m) && m.Agent.Facts.IsPrimary && m.Agent.Epoch > stored && (best == nil || m.Agent.Epoch > best.Agent.Epoch) {
 			best = m
 		}
 	}
 	return best
+}
+
+// adopt stores what is. Anybody may have confirmed something to that primary.
+func (s *State) adopt(d *Decision, m *Member) {
+	next := Intent{Epoch: m.Agent.Epoch, Primary: m.Name, PrimaryUID: m.Pod.UID, SyncSet: s.names(m.Name), ReplID: m.Agent.Facts.ReplID}
+	d.State = Creating
+	d.Why = fmt.Sprintf("Member %s already serves as primary in epoch %d.", m.Name, m.Agent.Epoch)
+	d.add(Step{Store: &next})
 }
 
 // names lists the members beside one, by ordinal.
