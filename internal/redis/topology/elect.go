@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // gathered says whether the member is held at the epoch: it confirms nothing to anybody, and its offset stands still.
@@ -12,8 +11,10 @@ func (s *State) gathered(m *Member, epoch int64) bool { return s.heldAt(m, epoch
 
 // quorum is what the election found about the members that may hold confirmed writes.
 type quorum struct {
-	met     bool
-	missing []string
+	met bool
+	// complete: every member of the sync set is there, and one of them at least was in step.
+	complete bool
+	missing  []string
 }
 
 // quorum demands every member that may hold a write which one replica confirmed (WAIT 1) and no
@@ -28,33 +29,35 @@ func (s *State) quorum(epoch int64) quorum {
 		switch {
 		case m == nil || !s.gathered(m, epoch):
 			q.missing = append(q.missing, name)
-		case s.carries(m):
+		case s.carries(m) && !positionOf(m).empty:
 			have++
 		}
 	}
-	q.met = have > 0 && len(q.missing) == 0
+	q.complete = have > 0 && len(q.missing) == 0
+	q.met = q.complete || s.formerSuffices(epoch) || s.nothingElseToCome(epoch)
 	if !q.met && len(q.missing) == 0 {
 		q.missing = []string{s.Intent.Primary}
-	}
-	if f := s.member(s.Intent.Primary); f != nil && s.gathered(f, epoch) && intact(f) {
-		q.met = true
-	}
-	if s.Want.AcceptLoss && s.anyGathered(epoch) {
-		q.met = true
 	}
 	return q
 }
 
-// carries says whether the member's data continues the history of the stored primary. One that was
-// never in step with it may lack what was confirmed before.
-func (s *State) carries(m *Member) bool {
-	return s.Intent.ReplID == "" || slices.Contains(positionOf(m).lineages, s.Intent.ReplID)
+// formerSuffices says whether the primary so far stands in for the sync set. Where there is no
+// sync set, nothing was ever confirmed, and whatever it still has is all there is.
+func (s *State) formerSuffices(epoch int64) bool {
+	f := s.member(s.Intent.Primary)
+	if f == nil || !s.gathered(f, epoch) {
+		return false
+	}
+	return s.intact(f) || (len(s.Intent.SyncSet) == 0 && !positionOf(f).lost)
 }
 
-// intact says whether a restarted server has read back all that the agent knows it had.
-func intact(m *Member) bool {
-	p := positionOf(m)
-	return !p.empty && (!p.known || p.continuous)
+// nothingElseToCome says whether waiting is in vain: a person said so, or every member is there and
+// none has a volume from which a lost copy could come back.
+func (s *State) nothingElseToCome(epoch int64) bool {
+	if s.Want.AcceptLoss {
+		return s.anyGathered(epoch)
+	}
+	return s.Want.Ephemeral && s.everybody(epoch).met
 }
 
 func (s *State) anyGathered(epoch int64) bool {
@@ -66,47 +69,6 @@ func (s *State) anyGathered(epoch int64) bool {
 	return false
 }
 
-// position is how far a member's data reaches.
-type position struct {
-	member *Member
-	// continuous: the data was never out of this server's memory since it was in step. After a
-	// restart from disk, what the agent stored beside the data stands in for it.
-	continuous bool
-	epoch      int64
-	wasPrimary bool
-	lineages   []string
-	offset     int64
-	// known: the offset is the server's own word, not the agent's note from before the restart.
-	known bool
-	empty bool
-}
-
-func positionOf(m *Member) position {
-	f := m.Agent.Facts
-	p := position{member: m, offset: f.Offset, lineages: nonEmpty(f.ReplID, f.ReplID2), known: f.Offset > 0}
-	if f.Stored == nil {
-		p.continuous = f.Offset > 0
-		p.empty = f.Keys == 0 && f.Offset == 0
-		return p
-	}
-	p.epoch, p.wasPrimary = f.Stored.Epoch, f.Stored.WasPrimary
-	stored := nonEmpty(f.Stored.ReplID)
-	if f.Offset == 0 {
-		// Loaded from a file that does not carry the offset: the agent's note stands in for it.
-		p.offset, p.lineages = f.Stored.Offset, stored
-		// A note that speaks of keys where there are none: the volume kept the note and lost the data.
-		p.empty = f.Keys == 0 && (f.Stored.Keys > 0 || f.Stored.Offset == 0)
-		return p
-	}
-	movedOn := !shareLineage(p.lineages, stored)
-	p.continuous = movedOn || f.Offset >= f.Stored.Offset
-	return p
-}
-
-func nonEmpty(ids ...string) []string {
-	return slices.DeleteFunc(ids, func(id string) bool { return id == "" || strings.Trim(id, "0") == "" })
-}
-
 // election is the outcome of comparing the gathered members.
 type election struct {
 	winner *Member
@@ -116,12 +78,11 @@ type election struct {
 	empty bool
 }
 
-// elect chooses the gathered member whose data reaches furthest. With a sync set, only its members
-// and, after everything was restarted, the primary so far may win: others may lack confirmed writes.
+// elect chooses the gathered member whose data reaches furthest.
 func (s *State) elect(t *Transition) election {
 	var all []position
 	for i := range s.Members {
-		if m := &s.Members[i]; s.gathered(m, t.Epoch) && s.eligible(m, t) {
+		if m := &s.Members[i]; s.gathered(m, t.Epoch) {
 			all = append(all, positionOf(m))
 		}
 	}
@@ -129,48 +90,109 @@ func (s *State) elect(t *Transition) election {
 		return election{}
 	}
 	withData := slices.DeleteFunc(slices.Clone(all), func(p position) bool { return p.empty })
-	if len(withData) == 0 {
-		return election{winner: lowestOrdinal(all).member, empty: true}
-	}
-	withData = s.withoutFormer(withData, t)
 	if t.Kind == Bootstrap {
 		if why := divergence(withData); why != "" {
 			return election{divergent: why}
 		}
+		return s.furthest(all, youngest(withData))
 	}
-	slices.SortFunc(withData, s.compare)
-	return election{winner: withData[0].member}
+	if heir := s.electHeir(all, t); heir != nil {
+		return election{winner: heir}
+	}
+	if s.nothingElseToCome(t.Epoch) {
+		return s.furthest(all, youngest(withData))
+	}
+	if len(withData) == 0 {
+		return election{winner: lowestOrdinal(all).member, empty: true}
+	}
+	return election{}
 }
 
-// withoutFormer drops the primary so far when no other member reaches it while one of the sync set,
-// in step, is there: what it alone holds was never confirmed, and nobody could replicate from it.
-func (s *State) withoutFormer(ps []position, t *Transition) []position {
-	former := s.Intent.Primary
-	reached := false
-	inStep := false
-	for _, p := range ps {
-		if p.member.Name == former {
-			continue
+// furthest chooses among members of which nobody knows who was in step with whom.
+func (s *State) furthest(all, withData []position) election {
+	if len(withData) == 0 {
+		return election{winner: lowestOrdinal(all).member, empty: true}
+	}
+	return election{winner: slices.MinFunc(withData, s.compare).member}
+}
+
+// electHeir chooses among the members that continue the history of the stored primary, and itself.
+func (s *State) electHeir(all []position, t *Transition) *Member {
+	var heirs []position
+	var former *position
+	for _, p := range all {
+		switch {
+		case p.member.Name == s.Intent.Primary:
+			if !p.lost {
+				former = &p
+			}
+		case s.mayInherit(p):
+			heirs = append(heirs, p)
 		}
-		reached = reached || s.inTouch(p.member, former)
+	}
+	switch {
+	case len(heirs) == 0 && former == nil:
+		return nil
+	case len(heirs) == 0:
+		return former.member
+	}
+	best := slices.MinFunc(heirs, s.compareHeirs)
+	if former != nil && s.formerFirst(*former, best, heirs, t) {
+		return former.member
+	}
+	return best.member
+}
+
+// mayInherit: the members of the sync set, and whoever else has kept the primary's history in
+// memory: what it holds is the beginning of that history, whether anybody counted on it or not.
+func (s *State) mayInherit(p position) bool {
+	return s.carries(p.member) && !p.empty && (p.continuous || s.inSyncSet(p.member.Name) || s.Want.AcceptLoss)
+}
+
+// compareHeirs orders the better heir first. All of them hold the beginning of one history, so the
+// one that reaches further has all that the other has. A note only says how far at least.
+func (s *State) compareHeirs(a, b position) int {
+	return cmp.Or(
+		cmp.Compare(s.reach(b), s.reach(a)),
+		truthFirst(a.known, b.known),
+		cmp.Compare(b.offset, a.offset),
+		cmp.Compare(len(a.member.Pod.Outdated), len(b.member.Pod.Outdated)),
+		cmp.Compare(a.member.Ordinal, b.member.Ordinal),
+	)
+}
+
+// formerFirst says whether the primary so far is to lead again, and not the best of its heirs.
+func (s *State) formerFirst(former, best position, heirs []position, t *Transition) bool {
+	switch {
+	case !s.quorum(t.Epoch).complete && s.intact(former.member):
+		// Members are missing that may hold more than the heirs; it has what any of them has.
+		return true
+	case !former.known:
+		// It read back its data and cannot say how far it goes. After a power cut it may lack the last
+		// moment, so an heir that was not restarted is better; one that was is in the same position.
+		return !slices.ContainsFunc(heirs, func(p position) bool { return p.known })
+	case s.outOfTheirReach(former, heirs):
+		return false
+	case !s.carries(former.member) && !former.continuous:
+		return false
+	}
+	return s.compareHeirs(former, best) < 0
+}
+
+// outOfTheirReach: nobody could replicate from a member that no other reaches, while one in step is
+// there: what it alone holds was never confirmed.
+func (s *State) outOfTheirReach(former position, heirs []position) bool {
+	var inStep bool
+	for _, p := range heirs {
+		if s.inTouch(p.member, former.member.Name) {
+			return false
+		}
 		inStep = inStep || (p.continuous && s.inSyncSet(p.member.Name))
 	}
-	if t.Kind == Bootstrap || reached || !inStep {
-		return ps
-	}
-	return slices.DeleteFunc(ps, func(p position) bool { return p.member.Name == former })
+	return inStep
 }
 
-// eligible: the members of the sync set, and everybody where there is none or a person accepts the loss.
-// The primary so far is eligible too; compare ranks it by what it still has.
-func (s *State) eligible(m *Member, t *Transition) bool {
-	if t.Kind == Bootstrap || s.Want.AcceptLoss || m.Name == s.Intent.Primary {
-		return true
-	}
-	return s.inSyncSet(m.Name) && s.carries(m)
-}
-
-// compare orders the better position first.
+// compare orders the better position first, of members whose common history is not known.
 func (s *State) compare(a, b position) int {
 	return cmp.Or(
 		truthFirst(a.continuous, b.continuous),
@@ -185,15 +207,15 @@ func (s *State) compare(a, b position) int {
 // it wrote to disk is never behind its replicas.
 func (s *State) byLineage(a, b position) int {
 	exact := a.known && b.known && shareLineage(a.lineages, b.lineages)
-	if !a.continuous && !b.continuous && !exact {
-		return cmp.Or(
-			truthFirst(a.member.Name == s.Intent.Primary, b.member.Name == s.Intent.Primary),
-			cmp.Compare(b.epoch, a.epoch),
-			truthFirst(a.wasPrimary, b.wasPrimary),
-			cmp.Compare(b.offset, a.offset),
-		)
+	if a.continuous || b.continuous || exact {
+		return cmp.Compare(b.offset, a.offset)
 	}
-	return cmp.Compare(b.offset, a.offset)
+	return cmp.Or(
+		truthFirst(a.member.Name == s.Intent.Primary, b.member.Name == s.Intent.Primary),
+		cmp.Compare(b.epoch, a.epoch),
+		truthFirst(a.wasPrimary, b.wasPrimary),
+		cmp.Compare(b.offset, a.offset),
+	)
 }
 
 func truthFirst(a, b bool) int {
@@ -210,9 +232,23 @@ func lowestOrdinal(ps []position) position {
 	return slices.MinFunc(ps, func(a, b position) int { return cmp.Compare(a.member.Ordinal, b.member.Ordinal) })
 }
 
+// youngest drops members whose lineage another one has left behind by a promotion.
+func youngest(ps []position) []position {
+	return slices.DeleteFunc(slices.Clone(ps), func(p position) bool {
+		id := p.member.Agent.Facts.ReplID
+		return p.known && slices.ContainsFunc(ps, func(q position) bool {
+			f := q.member.Agent.Facts
+			return q.known && f.ReplID2 == id && f.ReplID != id && id != ""
+		})
+	})
+}
+
 // divergence finds data of different origin among members that meet for the first time. A higher
 // stored epoch settles it; two lineages in the same epoch do not.
 func divergence(ps []position) string {
+	if len(ps) == 0 {
+		return ""
+	}
 	top := slices.MaxFunc(ps, func(a, b position) int { return cmp.Compare(a.epoch, b.epoch) })
 	first := -1
 	for i, p := range ps {
@@ -228,8 +264,4 @@ func divergence(ps []position) string {
 		}
 	}
 	return ""
-}
-
-func shareLineage(a, b []string) bool {
-	return slices.ContainsFunc(a, func(id string) bool { return slices.Contains(b, id) })
 }

@@ -136,6 +136,9 @@ type Agent struct {
 	EpochAge        time.Duration
 	Phase           Phase
 	UnresponsiveFor time.Duration
+	// SpentEpoch is the highest epoch under which this member was told to be primary and is no more,
+	// since its server died or gave the role away: it refuses to be primary in it. 0: none.
+	SpentEpoch int64
 	// Stopping: the pod got its signal to end. Final: the server ended in order, for good.
 	Stopping bool
 	Final    bool

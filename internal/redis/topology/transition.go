@@ -89,7 +89,7 @@ func (s *State) storeElected(d *Decision, t *Transition) {
 		d.State, d.Why = DivergentData, e.divergent
 		return
 	case e.winner == nil:
-		s.blocked(d, s.Intent.SyncSet)
+		s.blocked(d, append(slices.Clone(s.Intent.SyncSet), s.Intent.Primary))
 		return
 	case e.empty && !s.emptyIsAll(t):
 		d.State = FailoverBlocked
@@ -121,7 +121,7 @@ func (s *State) promote(d *Decision, t *Transition) {
 		s.complete(d, t, c)
 	case s.higherEpochSeen(t.Epoch):
 		s.restart(d, t, t.To, t.ToUID, t.Reason)
-	case s.heldAt(c, t.Epoch):
+	case s.heldAt(c, t.Epoch) && c.Agent.SpentEpoch < t.Epoch:
 		s.promoteHeld(d, t, c)
 	case s.live(c) && c.Agent.Phase != Unresponsive:
 		// Down, starting or demoted: it is fenced and not promoted.
@@ -189,11 +189,11 @@ func completed(kind Kind) Occasion {
 	return FailoverCompleted
 }
 
-// followers are the members that can replicate from p now.
+// followers are the members that can replicate from p now, or do.
 func (s *State) followers(p *Member) []string {
 	var out []string
 	for _, m := range s.others(p.Name) {
-		if s.running(m) && !m.Agent.Stopping {
+		if (s.running(m) && !m.Agent.Stopping) || Attached(p, m.Pod.Address) {
 			out = append(out, m.Name)
 		}
 	}
