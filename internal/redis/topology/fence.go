@@ -50,7 +50,7 @@ func (s *State) fenceOfLive(m *Member, epoch int64) fence {
 		return fence{why: why, kill: &Kill{Pod: m.Name, UID: m.Pod.UID, Epoch: epoch, Reason: why}}
 	case Running:
 	}
-	if !m.Agent.Facts.IsPrimary && m.Agent.Epoch >= epoch {
+	if !m.Agent.Facts.IsPrimary && !handingOver(m) && m.Agent.Epoch >= epoch {
 		return fence{safe: true}
 	}
 	return fence{why: fmt.Sprintf("Waiting for %s to give up its role.", m.Name)}

@@ -17,6 +17,9 @@ func (s *State) relieve(d *Decision) {
 		s.beginHandOver(d, p, to, fmt.Sprintf("The pod %s is being stopped.", p.Name))
 		return
 	}
+	if s.HandOverPause > 0 {
+		d.wake(s.HandOverPause)
+	}
 	s.steady(d)
 }
 
@@ -87,9 +90,16 @@ func (s *State) continueHandOver(d *Decision, t *Transition) {
 // gaveUp says whether the former primary surely takes no writes: it says so, or its lease has run out.
 func (s *State) gaveUp(from *Member, t *Transition) bool {
 	if s.running(from) && from.Pod.UID == t.FromUID {
-		return !from.Agent.Facts.IsPrimary
+		return !from.Agent.Facts.IsPrimary && !handingOver(from)
 	}
 	return s.fenceOf(t.From, t.FromUID, t.Epoch).safe
+}
+
+// handingOver says whether the engine is in the middle of a hand-over. It calls itself a replica
+// then, and becomes primary again by itself if the other side refuses.
+func handingOver(m *Member) bool {
+	state := m.Agent.Facts.FailoverState
+	return state != "" && state != "no-failover"
 }
 
 // lost: the primary's server is down or restarted, or its agent is out of reach for the time of detection.
@@ -116,7 +126,7 @@ func (s *State) awaitSuccessor(d *Decision, t *Transition, to *Member, there boo
 		s.restart(d, t, t.To, t.ToUID, fmt.Sprintf("%s was lost while it took over from %s.", t.To, t.From))
 		return
 	}
-	if s.heldAt(to, 0) || s.linkedTo(to, t.From) {
+	if from := s.member(t.From); !handingOver(from) && (s.heldAt(to, 0) || s.linkedTo(to, t.From)) {
 		// Both are replicas: the swap was cut in two by a restart of one of them.
 		s.restart(d, t, t.From, t.FromUID, fmt.Sprintf("The hand-over from %s to %s was interrupted.", t.From, t.To))
 		return
