@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -139,23 +140,50 @@ func (s *State) vanished() condition {
 	return condition{verdict: unreachable, why: fmt.Sprintf("The pod %s is gone, without word from its server.", name)}
 }
 
-// outOfReach judges a primary that the manager does not hear. Only members that speak can say
-// that it is out of reach for them too; unless enough of them speak, nothing is known.
+// outOfReach judges a primary that the manager does not hear. Only members that speak can say that
+// it is out of reach for them too. Without every member of the sync set nobody could be elected, so
+// until they all speak nothing is taken from a primary that may serve; a person's consent stands in.
 func (s *State) outOfReach(name string) condition {
 	var asked int
+	var missing []string
 	for _, m := range s.others(name) {
 		if !s.live(m) {
+			if s.inSyncSet(m.Name) {
+				missing = append(missing, m.Name)
+			}
 			continue
 		}
 		asked++
 		if s.inTouch(m, name) || s.hearsFrom(m, name) {
-			return condition{verdict: unknown, why: fmt.Sprintf("The operator cannot reach %s, but %s can.", name, m.Name)}
+			// Ages grow without anybody being woken.
+			return condition{
+				verdict: unknown, wakeAfter: s.untilOutOfTouch(m, name),
+				why: fmt.Sprintf("The operator cannot reach %s, but %s can.", name, m.Name),
+			}
 		}
 	}
 	if asked == 0 {
 		return condition{verdict: unknown, why: fmt.Sprintf("The operator cannot reach %s, nor any member that could tell.", name)}
 	}
+	if len(missing) > 0 && !s.Want.AcceptLoss {
+		return condition{verdict: unknown, why: fmt.Sprintf("The operator cannot reach %s, nor %s, which may hold confirmed writes.", name, strings.Join(missing, ", "))}
+	}
 	return condition{verdict: unreachable, why: fmt.Sprintf("Neither the operator nor any other member has heard from %s for %s.", name, s.Want.Detection)}
+}
+
+// untilOutOfTouch is when the member's last word with the named one will be as old as the time of detection.
+func (s *State) untilOutOfTouch(m *Member, name string) time.Duration {
+	left := time.Duration(0)
+	for _, age := range []time.Duration{m.Agent.Peers[name].Answered, m.Agent.Peers[name].Called} {
+		if within(age, s.Want.Detection) {
+			left = max(left, s.Want.Detection-age)
+		}
+	}
+	if left == 0 {
+		// Its server hears the primary, which the engine tells in whole seconds.
+		left = time.Second
+	}
+	return left
 }
 
 // hearsFrom says whether the member's server received something from that primary within the time of detection.
