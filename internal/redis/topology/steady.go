@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/holdfast-dev/holdfast/internal/redis/facts"
 )
 
 // steady looks after a cluster whose primary serves: route, roles, the sync set, then, one at a
@@ -34,7 +36,27 @@ func (s *State) steady(d *Decision) {
 	}
 	s.assignFollowers(d, p, s.Intent.Epoch, syncSet)
 	s.noteJoining(d, p)
+	if len(p.Agent.Facts.Replicas) == 0 && len(s.others(p.Name)) > 1 {
+		// Whether it is cut off shows by ages, and those wake nobody.
+		d.wake(s.Want.Detection)
+	}
+	if s.killGhost(d, p) {
+		return
+	}
 	s.change(d, p)
+}
+
+// killGhost ends a replica whose pod is gone from the API while its agent speaks: it would go on
+// confirming writes under the name of its successor.
+func (s *State) killGhost(d *Decision, p *Member) bool {
+	for _, g := range s.Ghosts {
+		if g.Connected && !g.Dead && g.UID != p.Pod.UID {
+			why := fmt.Sprintf("The pod %s was deleted while its server runs on.", g.Name)
+			d.add(Step{Kill: &Kill{Pod: g.Name, UID: g.UID, Epoch: s.Intent.Epoch, Reason: why}})
+			return true
+		}
+	}
+	return false
 }
 
 // assignFollowers gives every other member that runs its place: behind the primary when it is in the
@@ -63,41 +85,69 @@ func (s *State) mayFollow(m, p *Member) bool {
 }
 
 // nextSyncSet keeps the set of members that may hold a confirmed write which no other replica holds.
-// A member is added before it may follow. It is taken out only when the primary itself says that
-// it is not attached, and every other member of the set has all that the primary had written by
-// then; the last one never is.
+// A member is added before it may follow, or when the primary lists it although nobody hears it. It
+// is taken out only when the primary itself says that it is not attached, and every other member of
+// the set has all that the primary had written by then; the last one never is.
 func (s *State) nextSyncSet(p *Member) []string {
-	set := slices.Clone(s.Intent.SyncSet)
+	set := slices.DeleteFunc(slices.Clone(s.Intent.SyncSet), func(name string) bool { return name == p.Name })
 	for _, m := range s.others(p.Name) {
-		if s.running(m) && !m.Agent.Stopping && !slices.Contains(set, m.Name) && s.mayFollow(m, p) {
+		joins := s.running(m) && !m.Agent.Stopping && s.mayFollow(m, p)
+		if !slices.Contains(set, m.Name) && (joins || Attached(p, m.Pod.Address)) {
 			set = append(set, m.Name)
 		}
 	}
-	set = slices.DeleteFunc(set, func(name string) bool { return name == p.Name })
 	slices.Sort(set)
 	for _, name := range slices.Clone(set) {
-		if len(set) > 1 && s.mayLeave(name, set, p) {
+		if s.mayLeave(name, set, p) {
 			set = slices.DeleteFunc(set, func(n string) bool { return n == name })
 		}
 	}
 	return set
 }
 
-// mayLeave says whether a member holds nothing that the rest of the set does not hold too.
+// mayLeave says whether a member holds nothing that the rest of the set does not hold too. Where
+// one member is wanted, there is no rest, and the primary alone is what the spec asks for.
 func (s *State) mayLeave(name string, set []string, p *Member) bool {
-	m := s.member(name)
-	if m == nil || s.running(m) || Attached(p, m.Pod.Address) || m.DetachedAt < 0 {
+	written := s.writtenWithout(name, p)
+	if written < 0 {
 		return false
+	}
+	if len(set) == 1 {
+		return s.Want.Replicas == 1
 	}
 	for _, rest := range set {
 		if rest == name {
 			continue
 		}
-		if r := s.member(rest); r == nil || !s.linked(r, p) || confirmed(p, r.Pod.Address) < m.DetachedAt {
+		if r := s.member(rest); r == nil || !s.linked(r, p) || confirmed(p, r.Pod.Address) < written {
 			return false
 		}
 	}
 	return true
+}
+
+// writtenWithout is an offset of the primary below which lies everything that the member may have
+// confirmed; negative while it may still confirm something. For a member that was removed for
+// good nobody has noted when it went, so it is the primary's offset now.
+func (s *State) writtenWithout(name string, p *Member) int64 {
+	m := s.member(name)
+	switch {
+	case m == nil && s.strangerAttached(p):
+		return -1
+	case m == nil:
+		return p.Agent.Facts.Offset
+	case s.running(m) || Attached(p, m.Pod.Address):
+		return -1
+	}
+	return m.DetachedAt
+}
+
+// strangerAttached says whether the primary lists a replica that is no member: perhaps a removed one
+// that lives on.
+func (s *State) strangerAttached(p *Member) bool {
+	return slices.ContainsFunc(p.Agent.Facts.Replicas, func(r facts.ReplicaLink) bool {
+		return !slices.ContainsFunc(s.Members, func(m Member) bool { return m.Pod.Address == r.Host })
+	})
 }
 
 // Attached says whether the primary lists a replica of that address.
