@@ -50,6 +50,9 @@ func withoutIdentity(want map[string]any) map[string]any {
 			delete(metadata, name)
 		}
 		content["metadata"] = metadata
+		if len(metadata) == 0 {
+			delete(content, "metadata")
+		}
 	}
 	return content
 }
