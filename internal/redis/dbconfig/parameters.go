@@ -20,8 +20,8 @@ const (
 	Owned Class = "Owned"
 )
 
-// restartOnly are the parameters that neither engine changes while it runs, in Redis 7 and 8 and Valkey 8
-// and 9. Moving a hot parameter here restarts the clusters that set it when the operator is
+// restartOnly are the parameters that no supported version of either engine changes while it
+// runs, or only some: an ordered restart suits all (Valkey 9 takes io-threads live). Moving a hot parameter here restarts the clusters that set it when the operator is
 // upgraded: only do so for one that the server refuses anyway.
 var restartOnly = map[string]struct{}{
 	"always-show-logo":    {},
@@ -31,9 +31,12 @@ var restartOnly = map[string]struct{}{
 	"client-default-resp": {},
 	"databases":           {},
 	"disable-thp":         {},
+	"hash-seed":           {},
 	"io-threads":          {},
 	"io-threads-do-reads": {},
+	"mptcp":               {},
 	"rdbchecksum":         {},
+	"repl-mptcp":          {},
 	"server-cpulist":      {},
 	"socket-mark-id":      {},
 	"syslog-facility":     {},
@@ -112,6 +115,7 @@ const (
 var ownedPrefixes = map[string]string{
 	"cluster-": "mode Replication does not use Redis Cluster",
 	"tls-":     "TLS of clients is not supported yet",
+	"rdma-":    "RDMA is not supported yet",
 	"sentinel": "mode Replication does not use Sentinel",
 }
 
