@@ -34,6 +34,9 @@ type Record struct {
 	// EpochMillis is how long ago this agent process saw Epoch for the first time. Since then it has
 	// prolonged no lease of a primary with a lower one.
 	EpochMillis int64 `json:"epochMillis"`
+	// SpentEpoch is the highest epoch under which this member was told to be primary and is no more,
+	// because its server died or gave the role away; it refuses to be primary in it again. 0: none.
+	SpentEpoch int64 `json:"spentEpoch,omitempty"`
 	// Server is the state of the server process.
 	Server Server `json:"server"`
 	// AssignmentDigest of the last assignment that was applied completely; empty before the first.

@@ -144,6 +144,7 @@ func (in Input) member(ordinal int, pod *corev1.Pod) topology.Member {
 	if c := in.contact(string(pod.UID)); c != nil {
 		m.Link = topology.Link{Connected: c.Connected, Silent: c.SilentFor(in.Now)}
 		m.Agent = agentOf(c.Record, in.Cluster)
+		age(m.Agent, m.Link.Silent)
 	}
 	return m
 }
@@ -188,6 +189,7 @@ func agentOf(r *wire.Record, cluster *v1.RedisCluster) *topology.Agent {
 	a := &topology.Agent{
 		Epoch:           r.Epoch,
 		EpochAge:        millis(r.EpochMillis),
+		SpentEpoch:      r.SpentEpoch,
 		Phase:           topology.Phase(r.Server.Phase),
 		UnresponsiveFor: millis(r.Server.UnresponsiveMillis),
 		Stopping:        r.Stopping,
@@ -208,6 +210,21 @@ func agentOf(r *wire.Record, cluster *v1.RedisCluster) *topology.Agent {
 		return nil
 	}
 	return a
+}
+
+// age adds the time since the record to what the record counts from. When a peer last called is left
+// as it is: it may have called again since, and what it says decides whether a lease has run out.
+func age(a *topology.Agent, since time.Duration) {
+	if a == nil {
+		return
+	}
+	a.EpochAge += since
+	for pod, t := range a.Peers {
+		if t.Answered >= 0 {
+			t.Answered += since
+			a.Peers[pod] = t
+		}
+	}
 }
 
 func millis(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
