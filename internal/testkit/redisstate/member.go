@@ -88,12 +88,16 @@ func NoPod() MemberChange {
 	return func(m *topology.Member) { m.Pod, m.Link, m.Agent = topology.Pod{}, topology.Link{}, nil }
 }
 
-// Reborn: a new pod of the name, with another UID and address; its server waits for its first order.
+// Reborn: a new pod of the name, with another UID and address; its agent has met nobody yet, and its
+// server waits for its first order.
 func Reborn() MemberChange {
 	return func(m *topology.Member) {
 		m.Pod = topology.Pod{Exists: true, UID: m.Pod.UID + "-reborn", Address: m.Pod.Address + "9"}
 		Waiting()(m)
 		m.Agent.EpochAge = 100 * time.Millisecond
+		for name := range m.Agent.Peers {
+			m.Agent.Peers[name] = topology.Touch{Answered: -1, Called: -1}
+		}
 	}
 }
 
