@@ -1,10 +1,10 @@
 package fleet
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/holdfast-dev/holdfast/internal/wire"
 )
@@ -13,13 +13,15 @@ import (
 // connection is ready to send. Only the newest counts, so a peer that does not read costs one
 // pending number and blocks nobody.
 type echoBody struct {
-	ctx     context.Context
 	pending chan int64
 	rest    []byte
+
+	once   sync.Once
+	closed chan struct{}
 }
 
-func newEchoBody(ctx context.Context) *echoBody {
-	return &echoBody{ctx: ctx, pending: make(chan int64, 1)}
+func newEchoBody() *echoBody {
+	return &echoBody{pending: make(chan int64, 1), closed: make(chan struct{})}
 }
 
 // put replaces the pending echo. It has a single caller, the reader of the stream.
@@ -31,11 +33,11 @@ func (e *echoBody) put(sentMono int64) {
 	e.pending <- sentMono
 }
 
-// Read blocks until there is something to echo or the stream's context ends.
+// Read blocks until there is something to echo or the body is closed.
 func (e *echoBody) Read(p []byte) (int, error) {
 	if len(e.rest) == 0 {
 		select {
-		case <-e.ctx.Done():
+		case <-e.closed:
 			return 0, io.EOF
 		case sentMono := <-e.pending:
 			line, err := json.Marshal(wire.Echo{SentMono: sentMono})
@@ -50,5 +52,9 @@ func (e *echoBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close does nothing: the body ends with its context.
-func (e *echoBody) Close() error { return nil }
+// Close ends a Read that waits. The connection calls it when the stream is over, and does not tell
+// the reader of the stream before the Read has returned.
+func (e *echoBody) Close() error {
+	e.once.Do(func() { close(e.closed) })
+	return nil
+}

@@ -128,8 +128,12 @@ func (l *link) stream(conn *http.ClientConn) (opened bool, err error) {
 	defer cancel(nil)
 	mute := l.clock.AfterFunc(firstRecordTimeout, func() { cancel(errMute) })
 	defer mute.Stop()
+	// A request whose body is being sent does not look at its context: only the end of the connection
+	// gets it out of a wait for the next echo.
+	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer unhook()
 
-	echo := newEchoBody(ctx)
+	echo := newEchoBody()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+l.target.Address+wire.PathStream, echo)
 	if err != nil {
 		return false, fmt.Errorf("build stream request: %w", err)

@@ -23,7 +23,11 @@ const (
 	clusterUID = "cluster-uid"
 )
 
-var shop = types.NamespacedName{Namespace: "prod", Name: "shop"}
+var shop = shopOf("prod")
+
+func shopOf(namespace string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: "shop"}
+}
 
 // world is a fleet, a network and some agents inside a synctest bubble.
 type world struct {
@@ -39,7 +43,7 @@ type world struct {
 }
 
 // inWorld runs a scenario in fake time with a started fleet.
-func inWorld(t *testing.T, scenario func(w *world)) {
+func inWorld(t *testing.T, scenario func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -48,7 +52,7 @@ func inWorld(t *testing.T, scenario func(w *world)) {
 		done := make(chan error, 1)
 		go func() { done <- w.fleet.Start(ctx) }()
 		synctest.Wait()
-		scenario(w)
+		scenario(t, w)
 		stop()
 		if err := <-done; err != nil {
 			t.Errorf("Start returned %v", err)

@@ -70,7 +70,7 @@ func New(o Options) *Agent {
 	protocols.SetHTTP2(true)
 	a.server = &http.Server{
 		Handler:   mux,
-		TLSConfig: o.TLS,
+		TLSConfig: o.TLS.Clone(), // the server completes it for itself
 		Protocols: protocols,
 		// A client sizes the buffer of a request that never ends by this: the default costs it
 		// half a megabyte a stream.
