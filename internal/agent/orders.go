@@ -11,7 +11,8 @@ import (
 )
 
 // assign takes an assignment and waits until it is applied, its caller gives up, or applyWait is
-// over: the record in the answer tells by its digest how far it came.
+// over: the record in the answer tells by its digest how far it came. It does not wait for a server that
+// is down or starting: that one takes its role as it comes up, and a failover must not wait for it.
 func (a *Agent) assign(ctx context.Context, assigned wire.Assignment) (wire.Record, error) {
 	digest, err := assigned.Digest()
 	if err != nil {
@@ -19,7 +20,9 @@ func (a *Agent) assign(ctx context.Context, assigned wire.Assignment) (wire.Reco
 	}
 	waiter := make(chan error, 1)
 	var refusal *Refusal
+	var up bool
 	err = a.do(ctx, func() {
+		up = a.m.server.Phase == wire.ServerRunning
 		if refusal = a.m.admit(assigned); refusal == nil {
 			a.take(assigned, digest, waiter)
 		}
@@ -29,6 +32,9 @@ func (a *Agent) assign(ctx context.Context, assigned wire.Assignment) (wire.Reco
 	}
 	if refusal != nil {
 		return wire.Record{}, refusal
+	}
+	if !up {
+		return a.record(ctx)
 	}
 	wait, cancel := context.WithTimeout(ctx, applyWait)
 	defer cancel()
