@@ -263,7 +263,7 @@ const (
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
-// +kubebuilder:resource:shortName=rc,categories=all;holdfast
+// +kubebuilder:resource:shortName=rdc,categories=all;holdfast
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.readyMembers`
 // +kubebuilder:printcolumn:name="Primary",type=string,JSONPath=`.status.primary`

@@ -18,7 +18,8 @@ type Facts struct {
 	SecondOffset int64  `json:"secondOffset,omitempty"`
 	// Offset that the server has processed (master_repl_offset).
 	Offset int64 `json:"offset"`
-	// Following is the address the server replicates from, empty for a primary or a held server.
+	// Following is the server, as host:port, that this one replicates from; empty for a primary or a
+	// held server.
 	Following string `json:"following,omitempty"`
 	// LinkUp says whether the link to the primary is up; LinkDownMillis for how long it is not.
 	LinkUp         bool  `json:"linkUp"`

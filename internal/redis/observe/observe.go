@@ -3,6 +3,7 @@ package observe
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"time"
@@ -209,7 +210,16 @@ func agentOf(r *wire.Record, cluster *v1.RedisCluster) *topology.Agent {
 	} else if a.Phase == topology.Running {
 		return nil
 	}
+	a.Facts.Following = hostOf(a.Facts.Following)
 	return a
+}
+
+// hostOf drops the port: members are compared by the address of their pods.
+func hostOf(address string) string {
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
 }
 
 // age adds the time since the record to what the record counts from. When a peer last called is left
