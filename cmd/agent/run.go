@@ -13,10 +13,10 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/internal/agent"
+	"github.com/holdfast-dev/holdfast/internal/agent/exposition"
 	"github.com/holdfast-dev/holdfast/internal/naming"
 	redisagent "github.com/holdfast-dev/holdfast/internal/redis/agent"
 	"github.com/holdfast-dev/holdfast/internal/redis/protocol"
@@ -83,7 +83,7 @@ func run(ctx context.Context, f flags) error {
 	if err != nil {
 		return err
 	}
-	member, err := newMember(f, member{engine: engine, collector: engine.Collector(), stateDir: stateDir, logger: logger})
+	member, err := newMember(f, member{engine: engine, metrics: engine.Metrics, stateDir: stateDir, logger: logger})
 	if err != nil {
 		return errors.Join(err, engine.Close())
 	}
@@ -92,10 +92,10 @@ func run(ctx context.Context, f flags) error {
 
 // member is what an engine brings to the agent.
 type member struct {
-	engine    agent.Engine
-	collector prometheus.Collector
-	stateDir  string
-	logger    *slog.Logger
+	engine   agent.Engine
+	metrics  func() []exposition.Family
+	stateDir string
+	logger   *slog.Logger
 }
 
 func newMember(f flags, m member) (*agent.Agent, error) {
@@ -120,7 +120,7 @@ func newMember(f flags, m member) (*agent.Agent, error) {
 			Version: version, Instance: hex.EncodeToString(instance), Pod: f.pod, PodUID: f.podUID, Cluster: f.cluster,
 		},
 		Engine: m.engine, Orders: orders, Probes: probes, TLS: certificates, StateDir: m.stateDir, Relief: f.relief,
-		Output: os.Stdout, Collectors: []prometheus.Collector{m.collector}, Logger: m.logger, Clock: agent.NewClock(),
+		Output: os.Stdout, Metrics: m.metrics, Logger: m.logger, Clock: agent.NewClock(),
 	})
 }
 

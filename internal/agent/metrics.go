@@ -2,74 +2,38 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"os"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
+	"golang.org/x/sys/unix"
 
+	"github.com/holdfast-dev/holdfast/internal/agent/exposition"
 	"github.com/holdfast-dev/holdfast/internal/wire"
 )
 
-// registry holds the metrics of this agent, its engine and its process.
-func (a *Agent) registry() *prometheus.Registry {
-	r := prometheus.NewRegistry()
-	r.MustRegister(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newAgentMetrics(a))
-	r.MustRegister(a.opt.Collectors...)
-	return r
-}
-
-// agentMetrics reads the member's state when it is scraped.
-type agentMetrics struct {
-	agent *Agent
-
-	epoch, leaseHolds, writesFenced, isolated, ready *prometheus.Desc
-	starts, phase, applied, managerAge, peersInTouch *prometheus.Desc
-}
-
-func newAgentMetrics(a *Agent) *agentMetrics {
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("holdfast_agent_"+name, help, labels, nil)
-	}
-	return &agentMetrics{
-		agent:        a,
-		epoch:        desc("epoch", "Highest epoch that the agent has seen."),
-		leaseHolds:   desc("lease_holds", "1 while the member may take writes as far as the lease is concerned."),
-		writesFenced: desc("writes_fenced", "1 while the agent blocks writes because the lease ran out."),
-		isolated:     desc("isolated", "1 after the agent killed the server because nobody was in touch."),
-		ready:        desc("ready", "1 while the member serves in its role."),
-		starts:       desc("server_starts_total", "Starts of the server by this agent process."),
-		phase:        desc("server_phase", "1 for the phase that the server process is in.", "phase"),
-		applied:      desc("assignment_applied", "1 while the newest assignment is in force completely."),
-		managerAge:   desc("manager_contact_age_seconds", "Time since the manager is known to have heard this agent; -1: never."),
-		peersInTouch: desc("peers_in_touch", "Peers that answered within the lease and know of no later epoch."),
-	}
-}
-
-// Describe implements prometheus.Collector.
-func (c *agentMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.epoch, c.leaseHolds, c.writesFenced, c.isolated, c.ready,
-		c.starts, c.phase, c.applied, c.managerAge, c.peersInTouch} {
-		out <- d
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (c *agentMetrics) Collect(out chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), probeWithin)
+// serveMetrics writes the metrics of the member, its engine and this process.
+func (a *Agent) serveMetrics(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), probeWithin)
 	defer cancel()
-	var metrics []prometheus.Metric
+	var families []exposition.Family
 	// A loop that does not answer gives no metrics rather than old ones.
-	_ = c.agent.do(ctx, func() { metrics = c.read(c.agent.opt.Clock.Now()) })
-	for _, m := range metrics {
-		out <- m
+	if err := a.do(ctx, func() { families = a.m.metrics(a.opt.Clock.Now()) }); err != nil {
+		http.Error(w, "the agent's loop does not answer", http.StatusServiceUnavailable)
+		return
 	}
+	if a.opt.Metrics != nil {
+		families = append(families, a.opt.Metrics()...)
+	}
+	families = append(families, processMetrics()...)
+	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+	// The scraper is gone if this fails.
+	_ = exposition.Write(w, families)
 }
 
-func (c *agentMetrics) read(now time.Duration) []prometheus.Metric {
-	m := c.agent.m
-	gauge := func(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
-		return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
+// metrics are the member's, read on the loop.
+func (m *member) metrics(now time.Duration) []exposition.Family {
 	age := -1.0
 	if m.contacts.manager != never {
 		age = (now - m.contacts.manager).Seconds()
@@ -78,26 +42,47 @@ func (c *agentMetrics) read(now time.Duration) []prometheus.Metric {
 	if m.assigned != nil {
 		inTouch = m.contacts.agreeing(now, m.assigned.Lease)
 	}
-	all := []prometheus.Metric{
-		gauge(c.epoch, float64(m.epochs.Seen)),
-		gauge(c.leaseHolds, zeroOne(m.leaseHolds(now))),
-		gauge(c.writesFenced, zeroOne(m.fence == fenceOn)),
-		gauge(c.isolated, zeroOne(m.isolated)),
-		gauge(c.ready, zeroOne(m.ready())),
-		prometheus.MustNewConstMetric(c.starts, prometheus.CounterValue, float64(m.server.Instance)),
-		gauge(c.applied, zeroOne(m.digest != "" && m.digest == m.digestOfAssigned)),
-		gauge(c.managerAge, age),
-		gauge(c.peersInTouch, float64(inTouch)),
+	gauge := func(name, help string, value float64) exposition.Family {
+		return exposition.One(exposition.Gauge, "holdfast_agent_"+name, help, value)
 	}
-	for _, p := range []wire.ServerPhase{wire.ServerWaiting, wire.ServerStarting, wire.ServerRunning, wire.ServerUnresponsive, wire.ServerDown} {
-		all = append(all, gauge(c.phase, zeroOne(m.server.Phase == p), string(p)))
+	truth := func(name, help string, value bool) exposition.Family {
+		return gauge(name, help, exposition.Truth(value))
 	}
-	return all
+	return []exposition.Family{
+		gauge("epoch", "Highest epoch that the agent has seen.", float64(m.epochs.Seen)),
+		truth("lease_holds", "1 while the member may take writes as far as the lease is concerned.", m.leaseHolds(now)),
+		truth("writes_fenced", "1 while the agent blocks writes because the lease ran out.", m.fence == fenceOn),
+		truth("isolated", "1 after the agent killed the server because nobody was in touch.", m.isolated),
+		truth("ready", "1 while the member serves in its role.", m.ready()),
+		truth("assignment_applied", "1 while the newest assignment is in force completely.", m.digest != "" && m.digest == m.digestOfAssigned),
+		gauge("manager_contact_age_seconds", "Time since the manager is known to have heard this agent; -1: never.", age),
+		gauge("peers_in_touch", "Peers that answered within the lease and know of no later epoch.", float64(inTouch)),
+		exposition.One(exposition.Counter, "holdfast_agent_server_starts_total", "Starts of the server by this agent process.", float64(m.server.Instance)),
+		m.phaseMetric(),
+	}
 }
 
-func zeroOne(b bool) float64 {
-	if b {
-		return 1
+func (m *member) phaseMetric() exposition.Family {
+	f := exposition.Family{Name: "holdfast_agent_server_phase", Help: "1 for the phase that the server process is in.", Kind: exposition.Gauge}
+	for _, p := range []wire.ServerPhase{wire.ServerWaiting, wire.ServerStarting, wire.ServerRunning, wire.ServerUnresponsive, wire.ServerDown} {
+		f.Series = append(f.Series, exposition.Series{Label: "phase", LabelValue: string(p), Value: exposition.Truth(m.server.Phase == p)})
 	}
-	return 0
+	return f
+}
+
+// processMetrics are those of this process, under the names that every Prometheus client uses.
+func processMetrics() []exposition.Family {
+	var families []exposition.Family
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) == nil {
+		spent := time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+		families = append(families, exposition.One(exposition.Counter, "process_cpu_seconds_total", "Time that the agent's process has used.", spent.Seconds()))
+	}
+	var size, resident int
+	if b, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if _, err := fmt.Sscan(string(b), &size, &resident); err == nil {
+			families = append(families, exposition.One(exposition.Gauge, "process_resident_memory_bytes", "Memory of the agent's process.", float64(resident*os.Getpagesize())))
+		}
+	}
+	return families
 }

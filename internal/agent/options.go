@@ -6,7 +6,7 @@ import (
 	"net"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"github.com/holdfast-dev/holdfast/internal/agent/exposition"
 )
 
 // Times of the loop.
@@ -48,10 +48,10 @@ type Options struct {
 	Relief time.Duration
 	// Output takes what the server prints.
 	Output io.Writer
-	// Collectors of the engine's metrics.
-	Collectors []prometheus.Collector
-	Logger     *slog.Logger
-	Clock      Clock
+	// Metrics of the engine.
+	Metrics func() []exposition.Family
+	Logger  *slog.Logger
+	Clock   Clock
 }
 
 // Identity of a member.

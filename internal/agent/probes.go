@@ -5,8 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
 	"github.com/holdfast-dev/holdfast/internal/naming"
 )
 
@@ -25,7 +23,7 @@ func (a *Agent) probeServer() *http.Server {
 		}
 		return "the member does not serve in its role"
 	}))
-	mux.Handle("GET "+naming.PathMetrics, promhttp.HandlerFor(a.registry(), promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET "+naming.PathMetrics, a.serveMetrics)
 	return &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 5 * time.Second,

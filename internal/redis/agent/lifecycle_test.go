@@ -23,14 +23,14 @@ func (m *member) serverPID() int {
 	}
 	for line := range strings.Lines(text) {
 		if v, ok := strings.CutPrefix(line, "process_id:"); ok {
-			return pidOf(m.w.t, v)
+			return number(m.w.t, v)
 		}
 	}
 	m.w.t.Fatal("no process_id")
 	return 0
 }
 
-func pidOf(t *testing.T, field string) int {
+func number(t *testing.T, field string) int {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(field))
 	if err != nil {

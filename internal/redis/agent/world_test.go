@@ -17,8 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	base "github.com/holdfast-dev/holdfast/internal/agent"
 	"github.com/holdfast-dev/holdfast/internal/pki"
 	"github.com/holdfast-dev/holdfast/internal/redis/agent"
@@ -69,11 +67,12 @@ type member struct {
 	pod       string
 	dir       string
 	redisPort int32
-	orders    net.Listener
-	probes    net.Listener
-	stop      context.CancelFunc
-	ended     chan error
-	http      *http.Client
+	// orders and probes are the addresses that the agent serves.
+	orders, probes string
+	// stop tells the agent to stop, as the kubelet does; ended gets how it ended.
+	stop  func()
+	ended chan error
+	http  *http.Client
 	// endStream breaks the manager's stream.
 	endStream context.CancelFunc
 
@@ -94,11 +93,12 @@ func (w *world) start(pod string) *member {
 
 func (w *world) startOn(pod, dir string, redisPort int32) *member {
 	w.t.Helper()
-	m := &member{w: w, pod: pod, dir: dir, redisPort: redisPort, orders: listen(w.t), probes: listen(w.t), ended: make(chan error, 1), echo: true}
+	orders, probes := listen(w.t), listen(w.t)
+	m := w.newMember(pod, dir, redisPort)
+	m.orders, m.probes = orders.Addr().String(), probes.Addr().String()
 	logger := slog.New(slog.NewTextHandler(w.t.Output(), nil)).With("pod", pod)
-	stateDir := filepath.Join(dir, "data", ".holdfast")
 	engine, err := agent.New(agent.Options{
-		Cluster: clusterUID, DataDir: filepath.Join(dir, "data"), StateDir: stateDir, RunDir: filepath.Join(dir, "run"),
+		Cluster: clusterUID, DataDir: m.dataDir(), StateDir: m.stateDir(), RunDir: filepath.Join(dir, "run"),
 		Port: redisPort, ServerPath: w.program.Path, Dial: protocol.Dial, Logger: logger, Now: time.Now,
 	})
 	if err != nil {
@@ -110,8 +110,8 @@ func (w *world) startOn(pod, dir string, redisPort int32) *member {
 	}
 	a, err := base.New(base.Options{
 		Identity: base.Identity{Version: "test", Instance: pod + "-1", Pod: pod, PodUID: pod + "-uid", Cluster: clusterUID},
-		Engine:   engine, Orders: m.orders, Probes: m.probes, TLS: certificates, StateDir: stateDir, Relief: w.relief,
-		Output: io.Discard, Collectors: []prometheus.Collector{engine.Collector()}, Logger: logger, Clock: base.NewClock(),
+		Engine:   engine, Orders: orders, Probes: probes, TLS: certificates, StateDir: m.stateDir(), Relief: w.relief,
+		Output: io.Discard, Metrics: engine.Metrics, Logger: logger, Clock: base.NewClock(),
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -123,6 +123,13 @@ func (w *world) startOn(pod, dir string, redisPort int32) *member {
 	m.connect()
 	return m
 }
+
+func (w *world) newMember(pod, dir string, redisPort int32) *member {
+	return &member{w: w, pod: pod, dir: dir, redisPort: redisPort, ended: make(chan error, 1), echo: true}
+}
+
+func (m *member) dataDir() string  { return filepath.Join(m.dir, "data") }
+func (m *member) stateDir() string { return filepath.Join(m.dataDir(), ".holdfast") }
 
 // shortTempDir is short, since the path of a Unix socket must be.
 func shortTempDir(t *testing.T) string {
@@ -206,14 +213,18 @@ func (m *member) setEcho(on bool) {
 	m.echo = on
 }
 
-func (m *member) url(path string) string { return "https://" + m.orders.Addr().String() + path }
+func (m *member) url(path string) string { return "https://" + m.orders + path }
 
 func (m *member) endpoint() wire.Endpoint {
 	return wire.Endpoint{Pod: m.pod, Host: "127.0.0.1", Port: m.redisPort}
 }
 
 func (m *member) peer() wire.PeerAddress {
-	return wire.PeerAddress{Pod: m.pod, Host: "127.0.0.1", Port: int32(m.orders.Addr().(*net.TCPAddr).Port)}
+	_, port, err := net.SplitHostPort(m.orders)
+	if err != nil {
+		m.w.t.Fatal(err)
+	}
+	return wire.PeerAddress{Pod: m.pod, Host: "127.0.0.1", Port: int32(number(m.w.t, port))}
 }
 
 // order sends an order and returns the record or the refusal.

@@ -12,7 +12,8 @@ import (
 type info map[string]string
 
 func splitInfo(text string) info {
-	fields := info{}
+	// About the number of fields of the sections that are read, so that the map need not grow.
+	fields := make(info, 256)
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		if name, value, ok := strings.Cut(line, ":"); ok && !strings.HasPrefix(line, "#") {

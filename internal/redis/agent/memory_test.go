@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/redis/protocol/realserver"
+	"github.com/holdfast-dev/holdfast/internal/wire"
+)
+
+// statusOf reads a field of a process's status, in kB.
+func statusOf(t *testing.T, pid int, field string) int {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, field+":"); ok {
+			return number(t, strings.TrimSuffix(strings.TrimSpace(v), " kB"))
+		}
+	}
+	t.Fatalf("no %s", field)
+	return 0
+}
+
+func TestAnAgentStaysSmall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	one, process := w.startProcess("shop-0")
+	two, three := w.start("shop-1"), w.start("shop-2")
+	one.assign(wire.RolePrimary, 1, withPeers(two, three))
+	two.assign(wire.RoleReplica, 1, following(one), withPeers(one, three))
+	three.assign(wire.RoleReplica, 1, following(one), withPeers(one, two))
+	before := cpuOf(t, process.Pid)
+	const span = 5 * time.Second
+	time.Sleep(span) // lets the agent work for a while: heartbeats, polls, peer calls
+	used := cpuOf(t, process.Pid) - before
+	resident, anonymous := statusOf(t, process.Pid, "VmRSS"), statusOf(t, process.Pid, "RssAnon")
+	t.Logf("resident %d kB, of it anonymous %d kB; %.2f %% of a core", resident, anonymous, 100*used.Seconds()/span.Seconds())
+	if limit := 15 * 1024; resident > limit {
+		t.Errorf("the agent has %d kB of memory, more than %d kB", resident, limit)
+	}
+}
+
+// cpuOf is the time that a process has used.
+func cpuOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+2:]))
+	const perSecond = 100 // the kernel's clock ticks, fixed for user space
+	return time.Duration(number(t, fields[11])+number(t, fields[12])) * time.Second / perSecond
+}
