@@ -62,6 +62,7 @@ func (r *Reconciler) connect(_ context.Context, p *pass, _ *steps.Alarm) (steps.
 		target.Members = append(target.Members, m)
 	}
 	r.Fleet.Sync(p.key(), target)
+	r.Fleet.RequireEpoch(p.key(), storedEpoch(&p.cluster.Status))
 	return steps.Continue, nil
 }
 

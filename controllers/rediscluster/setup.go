@@ -43,6 +43,7 @@ type Fleet interface {
 	Sync(cluster types.NamespacedName, target fleet.Target)
 	Contacts(cluster types.NamespacedName) []fleet.Contact
 	Forget(cluster types.NamespacedName)
+	RequireEpoch(cluster types.NamespacedName, epoch int64)
 	Refresh(ctx context.Context, m fleet.Member) (record, error)
 }
 

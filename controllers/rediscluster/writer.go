@@ -30,11 +30,21 @@ func (w *writer) StoreIntent(ctx context.Context, c *v1.RedisCluster, i topology
 	s.Epoch, s.Primary, s.PrimaryUID = i.Epoch, i.Primary, i.PrimaryUID
 	s.ReplicationID, s.SyncSet = i.ReplID, i.SyncSet
 	s.Transition = w.transition(c.Status.Transition, i.Transition)
+	// From here on nobody of an earlier epoch shall live on the manager's word.
+	w.r.Fleet.RequireEpoch(w.p.key(), storedEpoch(s))
 	if err := w.r.patchStatus(ctx, w.p, next); err != nil {
 		return err
 	}
 	next.DeepCopyInto(c)
 	return nil
+}
+
+// storedEpoch is the highest epoch that a status speaks of.
+func storedEpoch(s *v1.RedisClusterStatus) int64 {
+	if s.Transition != nil {
+		return max(s.Epoch, s.Transition.Epoch)
+	}
+	return s.Epoch
 }
 
 // transition keeps the time at which a transition began.

@@ -68,6 +68,8 @@ type clusterState struct {
 	dialer    *dialer
 	detection time.Duration
 	byPodUID  map[string]*memberState
+	// required is the epoch below which no record is echoed.
+	required int64
 }
 
 // New makes a Fleet.
@@ -173,6 +175,26 @@ func (f *Fleet) connect(c *clusterState, m *memberState) {
 		m.link = newLink(f, c.dialer, m)
 		f.links.Go(func() { m.link.run() })
 	}
+}
+
+// RequireEpoch stops the echo of records from before that epoch: called before an intent of it is
+// stored, so that no primary of an earlier epoch keeps or regains its lease through this manager.
+// The required epoch only rises.
+func (f *Fleet) RequireEpoch(cluster types.NamespacedName, epoch int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.clusters[cluster]; c != nil {
+		c.required = max(c.required, epoch)
+	}
+}
+
+func (f *Fleet) requiredEpoch(l *link) int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.clusters[l.cluster]; c != nil {
+		return c.required
+	}
+	return 0
 }
 
 // Contacts is what is known of a cluster's members now, ghosts included, ordered by pod name.

@@ -151,7 +151,9 @@ func (l *link) stream(conn *http.ClientConn) (opened bool, err error) {
 	return opened, causeOf(ctx, err)
 }
 
-// read takes in records until the body ends, and echoes each one after it has been taken in.
+// read takes in records until the body ends, and echoes each one after it has been taken in. A record
+// from before the epoch that is required is not echoed: an agent that was out of touch must not
+// take the mere contact for the manager's word that its role still holds.
 func (l *link) read(body io.Reader, echo *echoBody, accepted func()) error {
 	lines := bufio.NewScanner(body)
 	lines.Buffer(make([]byte, 0, recordSize), maxRecord)
@@ -164,7 +166,9 @@ func (l *link) read(body io.Reader, echo *echoBody, accepted func()) error {
 			return err
 		}
 		accepted()
-		echo.put(record.SentMono)
+		if record.Epoch >= l.fleet.requiredEpoch(l) {
+			echo.put(record.SentMono)
+		}
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read stream: %w", err)
