@@ -29,8 +29,11 @@ func defaults() map[string]string {
 		"repl-diskless-sync-delay": "0",
 		"repl-ping-replica-period": "1",
 		"repl-timeout":             "10",
-		minReplicasLag:             defaultMinReplicasLag,
-		"shutdown-timeout":         "10",
+		// By default a primary that had no replica for an hour takes a new replication ID, and then nobody
+		// can tell any more that its replicas continue its history.
+		"repl-backlog-ttl": "0",
+		minReplicasLag:     defaultMinReplicasLag,
+		"shutdown-timeout": "10",
 		// Without persistence the file of a synchronisation must not come back at the next start.
 		"rdb-del-sync-files": "yes",
 	}

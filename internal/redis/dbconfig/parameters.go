@@ -82,6 +82,7 @@ var owned = map[string]string{
 	"replica-serve-stale-data": useReplicas,
 	"replicaof":                useReplicas,
 	"requirepass":              useAuth,
+	"repl-backlog-ttl":         fixed,
 	"repl-ping-replica-period": fixed,
 	"repl-ping-slave-period":   fixed,
 	"set-proc-title":           fixed,
