@@ -126,7 +126,7 @@ func (s *State) rollInput(p *Member) rollout.Input {
 			Name: m.Name, Ordinal: m.Ordinal, Outdated: m.Pod.Outdated,
 			Primary:  m.Name == p.Name,
 			Healthy:  m.Name == p.Name || (s.linked(m, p) && s.inSyncSet(m.Name)),
-			Broken:   m.Pod.Broken != "",
+			Broken:   s.broken(m),
 			Gone:     m.Pod.Terminating,
 			LagBytes: s.lag(m, p),
 		})
@@ -142,14 +142,21 @@ func (s *State) lag(m, p *Member) *int64 {
 	return &lag
 }
 
+// broken says whether the pod does not get to run its server. One whose agent speaks runs, whatever
+// Kubernetes last noted about it.
+func (s *State) broken(m *Member) bool { return m.Pod.Exists && m.Pod.Broken != "" && !s.live(m) }
+
 // replaceBroken makes room for a taken-back spec while there is no primary: a pod that cannot come
 // up and is not what the spec asks for any more is made again. Its volume stays; without a
 // volume it is kept, as it may be the last copy (I5, I12).
 func (s *State) replaceBroken(d *Decision) {
+	if slices.ContainsFunc(d.Steps, Step.Disrupts) {
+		return
+	}
 	for i := range s.Members {
 		m := &s.Members[i]
 		lastCopy := s.Want.Ephemeral && s.inSyncSet(m.Name)
-		if !m.Pod.Exists || m.Pod.Broken == "" || len(m.Pod.Outdated) == 0 || m.Pod.Terminating || lastCopy {
+		if !s.broken(m) || len(m.Pod.Outdated) == 0 || m.Pod.Terminating || lastCopy {
 			continue
 		}
 		why := fmt.Sprintf("%s cannot come up and is outdated: %s", m.Name, m.Pod.Outdated[0])

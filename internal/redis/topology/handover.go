@@ -66,9 +66,11 @@ func (s *State) beginHandOver(d *Decision, from, to *Member, why string) {
 func (s *State) continueHandOver(d *Decision, t *Transition) {
 	from, to := s.member(t.From), s.member(t.To)
 	fromThere := from != nil && from.Pod.Exists && from.Pod.UID == t.FromUID
-	toThere := to != nil && to.Pod.Exists && to.Pod.UID == t.ToUID
+	if to != nil && (!to.Pod.Exists || to.Pod.UID != t.ToUID) {
+		to = nil
+	}
 	switch {
-	case toThere && s.running(to) && to.Agent.Facts.IsPrimary && s.gaveUp(from, t):
+	case s.running(to) && to.Agent.Facts.IsPrimary && s.gaveUp(from, t):
 		s.finishHandOver(d, t, to)
 	case !fromThere || s.lost(from):
 		// The primary went away in the middle: this is a failover now.
@@ -77,8 +79,8 @@ func (s *State) continueHandOver(d *Decision, t *Transition) {
 		d.Why = fmt.Sprintf("Waiting for %s, which was handing over to %s.", t.From, t.To)
 		d.wake(s.untilLost(from))
 	case !from.Agent.Facts.IsPrimary:
-		s.awaitSuccessor(d, t, to, toThere)
-	case !toThere || !s.linked(to, from) || s.HandOverFailures >= maxHandOverFailures:
+		s.awaitSuccessor(d, t, to)
+	case !s.linked(to, from) || s.HandOverFailures >= maxHandOverFailures:
 		s.giveUp(d, t, from)
 	case s.RoutedUID != "":
 		d.add(Step{Route: &Route{}}, Step{HandOver: &Move{From: t.From, To: t.To, Epoch: t.Epoch}})
@@ -120,9 +122,10 @@ func (s *State) untilLost(m *Member) time.Duration {
 }
 
 // awaitSuccessor: the former primary is a replica already and the successor does not say that it
-// is primary. It will say so in a moment, or it is lost, and then this is a failover.
-func (s *State) awaitSuccessor(d *Decision, t *Transition, to *Member, there bool) {
-	if !there || s.lost(to) {
+// is primary. It will say so in a moment, or it is lost, and then this is a failover. A nil one has no
+// pod any more.
+func (s *State) awaitSuccessor(d *Decision, t *Transition, to *Member) {
+	if to == nil || s.lost(to) {
 		s.restart(d, t, t.To, t.ToUID, fmt.Sprintf("%s was lost while it took over from %s.", t.To, t.From))
 		return
 	}
