@@ -16,8 +16,6 @@ const (
 
 func TestWhenAFailoverBegins(t *testing.T) {
 	t.Parallel()
-	long := 10 * time.Second
-	everyoneApart := rs.CutFromEachOther([]int{0}, []int{1, 2}, long)
 	check(t, map[string]row{
 		"the primary's server is down": {
 			state: rs.Settled(3, rs.Member(0, rs.Down())),
@@ -47,6 +45,14 @@ func TestWhenAFailoverBegins(t *testing.T) {
 			state: rs.Settled(3, rs.Member(0, rs.Silent(time.Second))),
 			name:  topology.PrimarySuspect, why: "broke", steps: []string{}, wake: 2 * time.Second,
 		},
+	})
+}
+
+func TestWhoHearsThePrimary(t *testing.T) {
+	t.Parallel()
+	const long = 10 * time.Second
+	everyoneApart := rs.CutFromEachOther([]int{0}, []int{1, 2}, long)
+	check(t, map[string]row{
 		"the primary's node lost its power: nobody hears it (23: the partial view is enough)": {
 			state: rs.Settled(3, rs.Member(0, rs.Silent(rs.Detection)), everyoneApart, rs.Every([]int{1, 2}, rs.LastHeard(rs.Detection))),
 			name:  topology.FailingOver, why: "any other member has heard", steps: []string{begins, started},
@@ -92,6 +98,12 @@ func TestWhenAFailoverBegins(t *testing.T) {
 			name:  topology.Joining, why: "Waiting for db-1, db-2", wake: rs.Detection,
 			steps: []string{"assign Primary[db-0] Replica[db-1 db-2] @5"},
 		},
+	})
+}
+
+func TestThePrimaryVanished(t *testing.T) {
+	t.Parallel()
+	check(t, map[string]row{
 		"the primary's pod was force-deleted and its server lives": {
 			state: rs.Settled(3, rs.Member(0, rs.NoPod()), rs.GhostConnected(0)),
 			name:  topology.FailingOver, why: "was deleted while its server runs on", steps: []string{begins, started},
@@ -115,13 +127,19 @@ func TestWhenAFailoverBegins(t *testing.T) {
 	})
 }
 
+const (
+	electsOne = "store Failover db-0 → db-1 @6"
+	electsTwo = "store Failover db-0 → db-2 @6"
+)
+
+// begun is a failover that was just stored, away from a primary whose server is down.
+func begun(changes ...rs.Change) topology.State {
+	return rs.Settled(3, append([]rs.Change{rs.FailingOver(0, 6), rs.RoutedNowhere(), rs.Member(0, rs.Down())}, changes...)...)
+}
+
 func TestHowAFailoverGoesOn(t *testing.T) {
 	t.Parallel()
-	const electsOne = "store Failover db-0 → db-1 @6"
 	heldOthers := rs.Every([]int{1, 2}, rs.Held(6))
-	begun := func(changes ...rs.Change) topology.State {
-		return rs.Settled(3, append([]rs.Change{rs.FailingOver(0, 6), rs.RoutedNowhere(), rs.Member(0, rs.Down())}, changes...)...)
-	}
 	check(t, map[string]row{
 		"just stored: the route is taken away first, then everybody who speaks is held (24)": {
 			state: begun(rs.Routed(0)),
@@ -131,12 +149,12 @@ func TestHowAFailoverGoesOn(t *testing.T) {
 		"the replicas are held and the primary is down: the one that reaches further is elected (8, 20)": {
 			state: begun(heldOthers, rs.Member(2, rs.At(1010))),
 			name:  topology.FailingOver, why: "db-2 was elected",
-			steps: []string{"assign Held[db-0] @6", "store Failover db-0 → db-2 @6"},
+			steps: []string{"assign Held[db-0] @6", electsTwo},
 		},
 		"of two that reach equally far the one that needs no restart is elected": {
 			state: begun(heldOthers, rs.Member(1, rs.Outdated("image a → b"))),
 			name:  topology.FailingOver, why: "db-2 was elected",
-			steps: []string{"assign Held[db-0] @6", "store Failover db-0 → db-2 @6"},
+			steps: []string{"assign Held[db-0] @6", electsTwo},
 		},
 		"one member of the sync set does not speak: it may hold a confirmed write": {
 			state: begun(rs.Member(1, rs.Held(6)), rs.Member(2, rs.Silent(time.Second))),
@@ -156,7 +174,7 @@ func TestHowAFailoverGoesOn(t *testing.T) {
 		"a member outside the sync set that was in step all the time and has more is elected": {
 			state: begun(heldOthers, rs.SyncSet(1), rs.Member(2, rs.At(1010))),
 			name:  topology.FailingOver, why: "db-2 was elected",
-			steps: []string{"assign Held[db-0] @6", "store Failover db-0 → db-2 @6"},
+			steps: []string{"assign Held[db-0] @6", electsTwo},
 		},
 		"a member is loading its data: it is waited for": {
 			state: begun(rs.Member(1, rs.Held(6)), rs.Member(2, rs.Starting())),
@@ -178,6 +196,13 @@ func TestHowAFailoverGoesOn(t *testing.T) {
 			name:  topology.FailingOver, why: "Waiting for db-0",
 			steps: []string{"assign Held[db-0] @6"},
 		},
+	})
+}
+
+func TestTheFormerPrimaryIsBack(t *testing.T) {
+	t.Parallel()
+	heldOthers := rs.Every([]int{1, 2}, rs.Held(6))
+	check(t, map[string]row{
 		"the former primary is back, and a replica in step stays ahead of it (18)": {
 			state: begun(heldOthers, rs.Member(0, rs.Held(6), rs.Reloaded(rs.PrimaryNote(1020)))),
 			name:  topology.FailingOver, why: "db-1 was elected", steps: []string{electsOne},
@@ -216,6 +241,12 @@ func TestHowAFailoverGoesOn(t *testing.T) {
 			state: begun(rs.Member(0, rs.Held(6), rs.Reloaded(rs.PrimaryNote(1020)), rs.Keyed(0)), rs.Every([]int{1, 2}, rs.Silent(time.Minute))),
 			name:  topology.FailoverBlocked, why: "Waiting for db-1, db-2", steps: []string{},
 		},
+	})
+}
+
+func TestAFailoverMeetsOtherTroubles(t *testing.T) {
+	t.Parallel()
+	check(t, map[string]row{
 		"a higher epoch was seen meanwhile: the failover goes on in one above it": {
 			state: begun(rs.Member(2, rs.AtEpoch(8, time.Second))),
 			name:  topology.FailingOver, why: "a test", steps: []string{"store Failover db-0 → ? @9"},
@@ -304,14 +335,13 @@ func TestHowThePromotionEnds(t *testing.T) {
 func TestTheFormerPrimaryIsFencedFirst(t *testing.T) {
 	t.Parallel()
 	lastWord := rs.Lease + 300*time.Millisecond
-	begun := func(changes ...rs.Change) topology.State {
+	gathered := func(changes ...rs.Change) topology.State {
 		base := []rs.Change{
 			rs.FailingOver(0, 6), rs.RoutedNowhere(), rs.Every([]int{1, 2}, rs.Held(6)),
 			rs.CutFromEachOther([]int{0}, []int{1, 2}, 10*time.Second),
 		}
 		return rs.Settled(3, append(base, changes...)...)
 	}
-	const elects = "store Failover db-0 → db-1 @6"
 	touched := func(epochAge time.Duration) rs.Change {
 		return rs.Member(2, rs.AtEpoch(6, epochAge), func(m *topology.Member) {
 			m.Agent.Peers[rs.Name(0)] = topology.Touch{Answered: -1, Called: time.Second}
@@ -319,52 +349,52 @@ func TestTheFormerPrimaryIsFencedFirst(t *testing.T) {
 	}
 	check(t, map[string]row{
 		"it speaks and is primary: it is held, not waited out": {
-			state: begun(),
+			state: gathered(),
 			name:  topology.FailingOver, why: "give up its role", steps: []string{"assign Held[db-0] @6"},
 		},
 		"it is a replica by its own word, in the middle of a hand-over that may still be refused": {
-			state: begun(rs.Member(0, rs.Held(6), rs.Following(1), rs.HandingOverInEngine("failover-in-progress"))),
+			state: gathered(rs.Member(0, rs.Held(6), rs.Following(1), rs.HandingOverInEngine("failover-in-progress"))),
 			name:  topology.FailingOver, why: "give up its role", steps: []string{"assign Held[db-0] @6"},
 		},
 		"its server is frozen: it is killed by UID": {
-			state: begun(rs.Member(0, rs.Unresponsive(rs.Detection))),
+			state: gathered(rs.Member(0, rs.Unresponsive(rs.Detection))),
 			name:  topology.FailingOver, why: "does not answer", steps: []string{"kill db-0 uid-0 @6"},
 		},
 		"it is a ghost that speaks: it is killed by UID": {
-			state: begun(rs.Member(0, rs.NoPod()), rs.GhostConnected(0)),
+			state: gathered(rs.Member(0, rs.NoPod()), rs.GhostConnected(0)),
 			name:  topology.FailingOver, why: "runs on", steps: []string{"kill db-0 uid-0 @6"},
 		},
 		"it is a ghost that was killed": {
-			state: begun(rs.Member(0, rs.NoPod()), rs.GhostDead(0)),
-			name:  topology.FailingOver, why: "was elected", steps: []string{elects},
+			state: gathered(rs.Member(0, rs.NoPod()), rs.GhostDead(0)),
+			name:  topology.FailingOver, why: "was elected", steps: []string{electsOne},
 		},
 		"it is a silent ghost whose lease may hold": {
-			state: begun(rs.Member(0, rs.NoPod()), rs.GhostSilent(0, time.Second)),
+			state: gathered(rs.Member(0, rs.NoPod()), rs.GhostSilent(0, time.Second)),
 			name:  topology.FailingOver, why: "lease of db-0", steps: []string{}, wake: lastWord - time.Second,
 		},
 		"it is a silent ghost whose lease has run out": {
-			state: begun(rs.Member(0, rs.NoPod()), rs.GhostSilent(0, lastWord)),
-			name:  topology.FailingOver, why: "was elected", steps: []string{elects},
+			state: gathered(rs.Member(0, rs.NoPod()), rs.GhostSilent(0, lastWord)),
+			name:  topology.FailingOver, why: "was elected", steps: []string{electsOne},
 		},
 		"it was never heard by this operator, which has just started": {
-			state: begun(rs.Member(0, rs.NoPod()), rs.WatchedFor(time.Second)),
+			state: gathered(rs.Member(0, rs.NoPod()), rs.WatchedFor(time.Second)),
 			name:  topology.FailingOver, why: "lease of db-0", steps: []string{}, wake: lastWord - time.Second,
 		},
 		"it is silent, and a member answered it a moment ago in the old epoch": {
-			state: begun(rs.Member(0, rs.Silent(10*time.Second)), touched(500*time.Millisecond)),
+			state: gathered(rs.Member(0, rs.Silent(10*time.Second)), touched(500*time.Millisecond)),
 			name:  topology.FailingOver, why: "lease of db-0", steps: []string{}, wake: lastWord - time.Second,
 		},
 		"it is silent, and a member answers it, but has long been in the new epoch": {
-			state: begun(rs.Member(0, rs.Silent(10*time.Second)), touched(lastWord)),
-			name:  topology.FailingOver, why: "was elected", steps: []string{elects},
+			state: gathered(rs.Member(0, rs.Silent(10*time.Second)), touched(lastWord)),
+			name:  topology.FailingOver, why: "was elected", steps: []string{electsOne},
 		},
 		"it is silent and its server is known to be down: that was long ago, so the lease counts": {
-			state: begun(rs.Member(0, rs.Down(), rs.Silent(time.Second))),
+			state: gathered(rs.Member(0, rs.Down(), rs.Silent(time.Second))),
 			name:  topology.FailingOver, why: "lease of db-0", steps: []string{}, wake: lastWord - time.Second,
 		},
 		"it ended in order": {
-			state: begun(rs.Member(0, rs.Final())),
-			name:  topology.FailingOver, why: "was elected", steps: []string{elects},
+			state: gathered(rs.Member(0, rs.Final())),
+			name:  topology.FailingOver, why: "was elected", steps: []string{electsOne},
 		},
 	})
 }

@@ -45,20 +45,23 @@ func TestWhenAPrimaryIsRelieved(t *testing.T) {
 	})
 }
 
+// handing is a hand-over that was stored.
+func handing(changes ...rs.Change) topology.State {
+	return rs.Settled(3, append([]rs.Change{rs.HandingOver(0, 1, 6), rs.RoutedNowhere()}, changes...)...)
+}
+
+// swapped is one that the engine has carried out.
+func swapped(changes ...rs.Change) topology.State {
+	base := []rs.Change{
+		rs.Member(0, rs.AtEpoch(6, time.Second), rs.Following(1), rs.OfLineage("lineage-b", rs.Lineage, rs.Offset), rs.Alone()),
+		rs.Member(1, rs.Serving(5), rs.OfLineage("lineage-b", rs.Lineage, rs.Offset), rs.Confirmed(0, rs.Offset)),
+	}
+	return handing(append(base, changes...)...)
+}
+
 func TestHowAHandOverGoesOn(t *testing.T) {
 	t.Parallel()
-	handing := func(changes ...rs.Change) topology.State {
-		return rs.Settled(3, append([]rs.Change{rs.HandingOver(0, 1, 6), rs.RoutedNowhere()}, changes...)...)
-	}
-	swapped := func(changes ...rs.Change) topology.State {
-		base := []rs.Change{
-			rs.Member(0, rs.AtEpoch(6, time.Second), rs.Following(1), rs.OfLineage("lineage-b", rs.Lineage, rs.Offset), rs.Alone()),
-			rs.Member(1, rs.Serving(5), rs.OfLineage("lineage-b", rs.Lineage, rs.Offset), rs.Confirmed(0, rs.Offset)),
-		}
-		return handing(append(base, changes...)...)
-	}
 	const order = "hand over db-0 → db-1 @6"
-	const lost = "store Failover db-0 → ? @7"
 	check(t, map[string]row{
 		"just stored: the route is taken away before the engine moves the role (24)": {
 			state: handing(rs.Routed(0)),
@@ -100,6 +103,12 @@ func TestHowAHandOverGoesOn(t *testing.T) {
 			state: handing(rs.Member(0, rs.AtEpoch(6, time.Second), rs.Following(1), rs.HandingOverInEngine("failover-in-progress"))),
 			name:  topology.HandingOver, why: "Waiting for db-1 to take over", steps: []string{}, wake: rs.Detection,
 		},
+	})
+}
+
+func TestAHandOverIsGivenUp(t *testing.T) {
+	t.Parallel()
+	check(t, map[string]row{
 		"the engine went back and both lead: the stored primary stays": {
 			state: swapped(rs.Member(0, rs.Serving(6))),
 			name:  topology.HandingOver, why: "db-0 stays primary",
@@ -128,6 +137,13 @@ func TestHowAHandOverGoesOn(t *testing.T) {
 				"store primary db-0 @6, sync set [db-1 db-2]", "assign Primary[db-0] @6", "route db-0 uid-0", "announce HandOverGivenUp",
 			},
 		},
+	})
+}
+
+func TestAHandOverIsInterrupted(t *testing.T) {
+	t.Parallel()
+	const lost = "store Failover db-0 → ? @7"
+	check(t, map[string]row{
 		"the candidate died after the swap": {
 			state: swapped(rs.Member(1, rs.Down())),
 			name:  topology.HandingOver, why: "db-1 was lost while it took over", steps: []string{"store Failover db-1 → ? @7"},
