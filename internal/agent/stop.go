@@ -7,6 +7,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/wire"
 )
 
+// reliefContact is how long a primary that is to stop goes on waiting after the manager was heard last.
+const reliefContact = 2 * time.Second
+
 // stopping is how far an ordered stop has come.
 type stopping struct {
 	// reliefUntil is how long a primary waits for its role to be taken away.
@@ -48,10 +51,12 @@ func (a *Agent) advanceStop(now time.Duration) bool {
 	}
 }
 
-// mayBeRelieved says whether the member is a primary whose role another could take.
+// mayBeRelieved says whether the member is a primary whose role another could take, and a manager is
+// there to see to it. A cluster that is being deleted has none any more.
 func (a *Agent) mayBeRelieved() bool {
 	m := a.m
-	return m.granted && len(m.assigned.Peers) > 0 && m.server.Phase == wire.ServerRunning
+	return m.granted && len(m.assigned.Peers) > 0 && m.server.Phase == wire.ServerRunning &&
+		m.contacts.managerFresh(a.opt.Clock.Now(), reliefContact)
 }
 
 func (a *Agent) askToStop(now time.Duration) {
