@@ -1,0 +1,211 @@
+package agent_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/redis/facts"
+	"github.com/holdfast-dev/holdfast/internal/redis/protocol/realserver"
+	"github.com/holdfast-dev/holdfast/internal/wire"
+)
+
+// frozen is a process that was stopped by a signal.
+type frozen struct {
+	thaw func()
+}
+
+func freeze(t *testing.T, pid int) frozen {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	// The process may have been killed meanwhile.
+	f := frozen{thaw: sync.OnceFunc(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })}
+	t.Cleanup(f.thaw)
+	return f
+}
+
+func (m *member) freezeServer() frozen { return freeze(m.w.t, m.serverPID()) }
+
+func withLease(lease, isolation time.Duration) change {
+	return func(a *wire.Assignment, _ *facts.Wishes) { a.Lease, a.Isolation = lease, isolation }
+}
+
+func TestAFrozenServerIsUnresponsiveAndCanBeKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	m := w.start("shop-0")
+	m.assign(wire.RolePrimary, 1)
+	f := m.freezeServer()
+	r := m.await("the silence", 3*time.Second, func(r wire.Record) bool { return r.Server.Phase == wire.ServerUnresponsive })
+	if r.Server.UnresponsiveMillis < 1000 {
+		t.Errorf("silent for %d ms", r.Server.UnresponsiveMillis)
+	}
+	m.await("the silence growing in heartbeats", 3*time.Second, func(r wire.Record) bool { return r.Server.UnresponsiveMillis > 1800 })
+	f.thaw()
+	m.await("the thaw", 3*time.Second, func(r wire.Record) bool { return r.Server.Phase == wire.ServerRunning })
+
+	m.freezeServer()
+	hanging := make(chan error, 1)
+	go func() {
+		_, err := m.order(http.MethodPut, wire.PathAssignment, w.assignment(wire.RoleHeld, 2))
+		hanging <- err
+	}()
+	m.await("the order that hangs", 3*time.Second, func(r wire.Record) bool { return r.Epoch == 2 })
+	start := time.Now()
+	r2, err := m.order(http.MethodPost, wire.PathKill, wire.Kill{Cluster: clusterUID, Epoch: 3, Reason: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 500*time.Millisecond {
+		t.Errorf("the kill took %s", took)
+	}
+	if r2.Server.Phase != wire.ServerDown || r2.Server.KilledEpoch != 3 || r2.Epoch != 3 {
+		t.Errorf("after the kill: %+v", r2)
+	}
+	<-hanging
+	// Nothing starts it but an assignment of the kill's epoch.
+	if _, err := m.order(http.MethodPut, wire.PathAssignment, w.assignment(wire.RolePrimary, 2)); refusedWith(err) != wire.CodeStaleEpoch {
+		t.Errorf("an assignment from before the kill: %v", err)
+	}
+	if r := m.latest(); r.Server.Phase != wire.ServerDown {
+		t.Errorf("a killed server came back by itself: %+v", r.Server)
+	}
+	held := m.assign(wire.RoleHeld, 3)
+	if held.Server.KilledEpoch != 0 || held.Server.Instance != 2 {
+		t.Errorf("after the assignment: %+v", held.Server)
+	}
+}
+
+func TestAPrimaryWithoutLeaseRefusesWritesUntilTheManagerIsBack(t *testing.T) {
+	t.Parallel()
+	realserver.Each(t, func(t *testing.T, p realserver.Program) {
+		t.Parallel()
+		w := newWorld(t, p)
+		one, two := w.start("shop-0"), w.start("shop-1")
+		brief := withLease(600*time.Millisecond, time.Minute)
+		two.assign(wire.RoleHeld, 1, brief)
+		one.assign(wire.RolePrimary, 1, withPeers(two), brief)
+		client := one.client()
+
+		// Peers of the same epoch keep the lease while the manager is silent.
+		one.setEcho(false)
+		one.await("the peer's answers", 3*time.Second, func(r wire.Record) bool {
+			return r.Peers["shop-1"].AnsweredMillis >= 0
+		})
+		time.Sleep(1500 * time.Millisecond) // more than two leases without the manager
+		if _, err := client.do("SET", "a", "1"); err != nil || one.latest().WritesFenced {
+			t.Fatalf("a peer in touch did not keep the lease: %v", err)
+		}
+
+		// A peer that knows of a later epoch keeps nothing.
+		two.assign(wire.RoleHeld, 2, brief)
+		one.await("the fence", 3*time.Second, func(r wire.Record) bool { return r.WritesFenced })
+		if _, err := client.do("SET", "a", "2"); err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+			t.Errorf("a write without a lease: %v", err)
+		}
+		if got, err := client.do("GET", "a"); err != nil || got != "1" {
+			t.Errorf("a read without a lease: %v, %v", got, err)
+		}
+		if ready(t, one) {
+			t.Error("a fenced primary is ready")
+		}
+
+		// An echo alone does not lift what a later epoch may have decided; an assignment does.
+		one.setEcho(true)
+		time.Sleep(1200 * time.Millisecond) // two heartbeats and their echoes
+		if !one.latest().WritesFenced {
+			t.Error("an echo lifted the fence although a peer knows of a later epoch")
+		}
+		one.assign(wire.RolePrimary, 2, withPeers(two), brief)
+		one.await("the lifted fence", time.Second, notFenced)
+		if _, err := client.do("SET", "a", "3"); err != nil {
+			t.Errorf("a write after the assignment: %v", err)
+		}
+	})
+}
+
+func notFenced(r wire.Record) bool { return !r.WritesFenced }
+
+func TestAFreshEchoLiftsTheFence(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	one, two := w.start("shop-0"), w.start("shop-1")
+	one.assign(wire.RolePrimary, 1, withPeers(two), withLease(600*time.Millisecond, time.Minute))
+	two.end()
+	one.setEcho(false)
+	one.await("the fence", 3*time.Second, func(r wire.Record) bool { return r.WritesFenced })
+	one.setEcho(true)
+	one.await("the lifted fence", 3*time.Second, notFenced)
+	if _, err := one.client().do("SET", "a", "1"); err != nil {
+		t.Errorf("a write after the echo: %v", err)
+	}
+}
+
+func TestAnIsolatedMemberKillsItsServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	one, two := w.start("shop-0"), w.start("shop-1")
+	one.assign(wire.RolePrimary, 1, withPeers(two), withLease(500*time.Millisecond, 1500*time.Millisecond))
+	// The peer is enough to go on, even without a lease.
+	one.setEcho(false)
+	time.Sleep(2500 * time.Millisecond) // longer than the isolation limit
+	if r := one.latest(); r.Isolated || r.Server.Phase != wire.ServerRunning {
+		t.Fatalf("killed although a peer was in touch: %+v", r.Record)
+	}
+	two.end()
+	gone := one.await("the kill", 5*time.Second, func(r wire.Record) bool { return r.Isolated && r.Server.Phase == wire.ServerDown })
+	if gone.AssignmentDigest != "" {
+		t.Errorf("isolated: %+v", gone.Record)
+	}
+	one.setEcho(true)
+	time.Sleep(time.Second) // an echo alone must not start it
+	if r := one.latest(); r.Server.Phase != wire.ServerDown {
+		t.Errorf("the server came back without an assignment: %+v", r.Server)
+	}
+	if _, err := one.order(http.MethodPut, wire.PathAssignment, w.assignment(wire.RolePrimary, 1)); refusedWith(err) != wire.CodeStaleEpoch {
+		t.Errorf("its old epoch: %v", err)
+	}
+	back := one.assign(wire.RoleHeld, 2)
+	if back.Isolated || factsOf(back).IsPrimary {
+		t.Errorf("back: %+v", back)
+	}
+}
+
+func TestAThawedAgentChecksItsLeaseFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	two := w.start("shop-1")
+	two.assign(wire.RoleHeld, 1)
+	one, process := w.startProcess("shop-0")
+	one.assign(wire.RolePrimary, 1, withPeers(two), withLease(800*time.Millisecond, time.Minute))
+	client := one.client()
+	if _, err := client.do("SET", "a", "1"); err != nil {
+		t.Fatal(err)
+	}
+	// While the agent is frozen, the manager decides otherwise; what it had sent before lies in the
+	// agent's socket until the thaw.
+	f := freeze(t, process.Pid)
+	stale := w.assignment(wire.RolePrimary, 1, withPeers(two), withLease(800*time.Millisecond, time.Minute))
+	stale.HeardMono = one.latest().SentMono
+	answered := make(chan error, 1)
+	go func() {
+		_, err := one.order(http.MethodPut, wire.PathAssignment, stale)
+		answered <- err
+	}()
+	one.setEcho(false)
+	two.assign(wire.RoleHeld, 2)
+	time.Sleep(1500 * time.Millisecond) // longer than the lease
+	f.thaw()
+	one.await("the fence", 3*time.Second, func(r wire.Record) bool { return r.WritesFenced })
+	if err := <-answered; err != nil {
+		t.Logf("the old assignment: %v", err)
+	}
+	if _, err := client.do("SET", "a", "2"); err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
+		t.Errorf("a write after the thaw: %v", err)
+	}
+}
