@@ -92,7 +92,7 @@ func TestEveryBinaryHasOnePlace(t *testing.T) {
 func TestWhatIsInTheCacheIsNotBuiltAgain(t *testing.T) {
 	t.Parallel()
 	dirs := state.Dirs{State: t.TempDir(), Cache: t.TempDir()}
-	part := Part{Name: "p", Version: "1", Program: "package broken", Binaries: map[string]string{"a": ".", "b": "."}}
+	part := Part{Name: "p", Version: "1", Program: "package main\nfunc main() { broken }", Binaries: map[string]string{"a": ".", "b": "."}}
 	for name := range part.Binaries {
 		path := filepath.Join(dirs.Parts("p", "1"), name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
