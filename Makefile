@@ -45,7 +45,7 @@ CLUSTER := given
 endif
 export KUBECONFIG CLUSTER DEVCLUSTER
 
-STATIC := CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
+STATIC := env CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)"
 UNIT_PACKAGES = $$(go list ./... | grep -vE '/tests/(envtest|e2e|chaos|bench|upgrade|scorecard)(/|$$)')
 
 ##@ General
@@ -171,13 +171,13 @@ bench-suite: # The measurement alone, on a cluster that runs this tree's operato
 .PHONY: build
 build: ## Build the static binaries bin/manager and bin/agent.
 	@mkdir -p bin
-	@$(STATIC) -o bin/manager ./cmd/manager
-	@$(STATIC) -o bin/agent ./cmd/agent
+	@$(STEP) "build manager" $(STATIC) -o bin/manager ./cmd/manager
+	@$(STEP) "build agent" $(STATIC) -o bin/agent ./cmd/agent
 
 .PHONY: build-devcluster
 build-devcluster: ## Build bin/devcluster.
 	@mkdir -p bin
-	@cd hack/devcluster && go build -o $(DEVCLUSTER) .
+	@$(STEP) "build devcluster" go -C hack/devcluster build -o $(DEVCLUSTER) .
 
 .PHONY: run
 run: manifests generate install ## Run the manager from your machine against the cluster.
@@ -213,7 +213,7 @@ cluster-down: build-devcluster ## Take the local cluster down.
 
 .PHONY: images
 images: build build-devcluster ## Build the operator and load its image into the local cluster.
-	@$(STEP) images hack/load-image.sh "$(IMG)" "$(origin IMG)"
+	@$(STEP) "load image" hack/load-image.sh "$(IMG)" "$(origin IMG)"
 
 .PHONY: demo
 demo: build-devcluster ## A cluster, the operator, a RedisCluster, and a failover before your eyes.
