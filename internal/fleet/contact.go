@@ -57,15 +57,11 @@ func (c Contact) SilentFor(now time.Time) time.Duration {
 
 // compareContacts orders contacts by pod; of two with one name the present pod comes first.
 func compareContacts(a, b Contact) int {
-	return cmp.Or(
-		cmp.Compare(a.Pod, b.Pod),
-		cmp.Compare(rank(a.Gone), rank(b.Gone)),
-		cmp.Compare(a.PodUID, b.PodUID),
-	)
+	return cmp.Or(cmp.Compare(a.Pod, b.Pod), cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.PodUID, b.PodUID))
 }
 
-func rank(gone bool) int {
-	if gone {
+func (c Contact) rank() int {
+	if c.Gone {
 		return 1
 	}
 	return 0

@@ -48,6 +48,8 @@ type Target struct {
 	TLS TLSSource
 	// Detection is the silence after which the cluster is woken once.
 	Detection time.Duration
+	// RequiredEpoch is as if RequireEpoch were called before the first echo.
+	RequiredEpoch int64
 }
 
 // Fleet holds the streams to all agents of all clusters. It works between Start and the end of
@@ -92,7 +94,7 @@ func (f *Fleet) Start(ctx context.Context) error {
 	f.running = ctx
 	for _, c := range f.clusters {
 		for _, m := range c.byPodUID {
-			f.connect(c, m)
+			f.connect(ctx, c, m)
 		}
 	}
 	f.mu.Unlock()
@@ -143,6 +145,7 @@ func (f *Fleet) ensureCluster(name types.NamespacedName, target Target) *cluster
 	}
 	c.dialer.setTLS(target.TLS)
 	c.detection = target.Detection
+	c.required = max(c.required, target.RequiredEpoch)
 	return c
 }
 
@@ -161,40 +164,26 @@ func (f *Fleet) syncMember(c *clusterState, member Member) {
 		member.Address = m.Address
 	}
 	m.Member = member
-	f.connect(c, m)
+	f.connect(f.running, c, m)
 }
 
 // connect is called with the lock held. It starts the member's link, or makes one that waits dial
-// at once.
-func (f *Fleet) connect(c *clusterState, m *memberState) {
+// at once. The context is that of Start, nil before it.
+func (f *Fleet) connect(ctx context.Context, c *clusterState, m *memberState) {
 	switch {
-	case f.running == nil || f.running.Err() != nil || m.Address == "":
+	case ctx == nil || ctx.Err() != nil || m.Address == "":
 	case m.link != nil:
 		m.link.hurry()
 	default:
-		m.link = newLink(f, c.dialer, m)
-		f.links.Go(func() { m.link.run() })
+		ctx, cancel := context.WithCancel(ctx)
+		l := newLink(f, c.dialer, m)
+		l.cancel = cancel
+		m.link = l
+		f.links.Go(func() {
+			defer cancel()
+			l.run(ctx)
+		})
 	}
-}
-
-// RequireEpoch stops the echo of records from before that epoch: called before an intent of it is
-// stored, so that no primary of an earlier epoch keeps or regains its lease through this manager.
-// The required epoch only rises.
-func (f *Fleet) RequireEpoch(cluster types.NamespacedName, epoch int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.clusters[cluster]; c != nil {
-		c.required = max(c.required, epoch)
-	}
-}
-
-func (f *Fleet) requiredEpoch(l *link) int64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.clusters[l.cluster]; c != nil {
-		return c.required
-	}
-	return 0
 }
 
 // Contacts is what is known of a cluster's members now, ghosts included, ordered by pod name.

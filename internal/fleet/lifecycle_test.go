@@ -60,7 +60,9 @@ func TestAFleetEndsAtOnceWhileItsMembersHang(t *testing.T) {
 
 		began := time.Now()
 		stop()
-		<-done
+		if err := <-done; err != nil {
+			t.Errorf("Start returned %v", err)
+		}
 		if took := time.Since(began); took > time.Second {
 			t.Errorf("the end took %s", took)
 		}

@@ -45,7 +45,6 @@ type link struct {
 	target  Member
 	member  *memberState
 
-	ctx    context.Context
 	cancel context.CancelFunc
 	urgent chan struct{}
 
@@ -55,12 +54,11 @@ type link struct {
 
 // newLink is called with the fleet's lock held.
 func newLink(f *Fleet, d *dialer, m *memberState) *link {
-	ctx, cancel := context.WithCancel(f.running)
 	return &link{
 		fleet: f, dialer: d, clock: f.options.Clock, member: m,
 		log:     f.options.Logger.WithValues("cluster", m.cluster().String(), "pod", m.Pod, "address", m.Address),
 		cluster: m.cluster(), target: m.Member,
-		ctx: ctx, cancel: cancel, urgent: make(chan struct{}, 1),
+		urgent: make(chan struct{}, 1),
 	}
 }
 
@@ -72,16 +70,15 @@ func (l *link) hurry() {
 	}
 }
 
-func (l *link) run() {
-	defer l.cancel()
+func (l *link) run(ctx context.Context) {
 	backoff := minBackoff
 	for {
-		opened, err := l.serve()
+		opened, err := l.serve(ctx)
 		l.fleet.broke(l, err)
 		if opened {
 			backoff = minBackoff
 		}
-		if !l.pause(backoff) {
+		if !l.pause(ctx, backoff) {
 			return
 		}
 		backoff = min(2*backoff, maxBackoff)
@@ -90,18 +87,18 @@ func (l *link) run() {
 
 // pause waits between two attempts. Urgency shortens the wait, but never below minBackoff, so that
 // a busy reconciler does not make a busy dialler.
-func (l *link) pause(backoff time.Duration) bool {
+func (l *link) pause(ctx context.Context, backoff time.Duration) bool {
 	shortest := l.clock.NewTimer(minBackoff)
 	defer shortest.Stop()
 	longest := l.clock.NewTimer(backoff)
 	defer longest.Stop()
 	select {
-	case <-l.ctx.Done():
+	case <-ctx.Done():
 		return false
 	case <-shortest.C():
 	}
 	select {
-	case <-l.ctx.Done():
+	case <-ctx.Done():
 		return false
 	case <-l.urgent:
 		return true
@@ -111,20 +108,20 @@ func (l *link) pause(backoff time.Duration) bool {
 }
 
 // serve connects and reads until the stream breaks; opened tells whether a record came through.
-func (l *link) serve() (opened bool, err error) {
-	conn, err := l.dialer.connect(l.ctx, l.target.Address)
+func (l *link) serve(ctx context.Context) (opened bool, err error) {
+	conn, err := l.dialer.connect(ctx, l.target.Address)
 	if err != nil {
 		return false, fmt.Errorf("connect to agent at %s: %w", l.target.Address, err)
 	}
 	// Whatever ended the stream, the connection has no other use.
 	defer func() { _ = conn.Close() }()
 	l.conn = conn
-	return l.stream(conn)
+	return l.stream(ctx, conn)
 }
 
 // stream opens the record stream on conn and reads it to its end.
-func (l *link) stream(conn *http.ClientConn) (opened bool, err error) {
-	ctx, cancel := context.WithCancelCause(l.ctx)
+func (l *link) stream(ctx context.Context, conn *http.ClientConn) (opened bool, err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	mute := l.clock.AfterFunc(firstRecordTimeout, func() { cancel(errMute) })
 	defer mute.Stop()
