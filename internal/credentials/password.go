@@ -8,10 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-)
 
-// KeyPassword is the key of the application's password in its Secret.
-const KeyPassword = "password"
+	"github.com/holdfast-dev/holdfast/internal/naming"
+)
 
 // passwordBytes of randomness: 192 bits, which is 32 characters.
 const passwordBytes = 24
@@ -19,9 +18,9 @@ const passwordBytes = 24
 // Reasons why a Secret has no usable password.
 var (
 	errNoSecret  = errors.New("does not exist")
-	errNoKey     = errors.New(`has no key "` + KeyPassword + `"`)
-	errEmpty     = errors.New(`has an empty password under the key "` + KeyPassword + `"`)
-	errCharacter = errors.New(`has a control character in the password under the key "` + KeyPassword + `"`)
+	errNoKey     = errors.New(`has no key "` + naming.KeyPassword + `"`)
+	errEmpty     = errors.New(`has an empty password under the key "` + naming.KeyPassword + `"`)
+	errCharacter = errors.New(`has a control character in the password under the key "` + naming.KeyPassword + `"`)
 )
 
 // Generate makes a password from random: URL-safe characters, fit for any client.
@@ -45,7 +44,7 @@ func readPassword(data map[string][]byte) (string, error) {
 	if data == nil {
 		return "", errNoSecret
 	}
-	value, ok := data[KeyPassword]
+	value, ok := data[naming.KeyPassword]
 	if !ok {
 		return "", errNoKey
 	}

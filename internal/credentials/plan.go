@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/naming"
 )
 
 // Source says whose Secret holds the application's password.
@@ -148,7 +150,7 @@ func (p *planner) generate() error {
 // secret is the application's Secret as it is, or as it will be.
 func (p *planner) secret() map[string][]byte {
 	if p.restored != "" {
-		return map[string][]byte{KeyPassword: []byte(p.restored)}
+		return map[string][]byte{naming.KeyPassword: []byte(p.restored)}
 	}
 	return p.in.Secret
 }

@@ -136,11 +136,11 @@ func parse(p Pair) (*parsed, error) {
 	if block == nil || block.Type != blockPrivateKey {
 		return nil, errors.New("no private key in PEM")
 	}
-	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	private, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
 		return nil, fmt.Errorf("read private key: %w", err)
 	}
-	key, ok := any.(*ecdsa.PrivateKey)
+	key, ok := private.(*ecdsa.PrivateKey)
 	if !ok || !key.PublicKey.Equal(certificate.PublicKey) {
 		return nil, errMismatch
 	}

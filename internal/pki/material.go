@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/holdfast-dev/holdfast/internal/naming"
 )
 
 // Keys of the authority's Secret, which only the manager reads.
@@ -26,10 +28,10 @@ const (
 // Keys of the agents' Secret, which is mounted into the pods.
 const (
 	// KeyBundle: the authorities to trust.
-	KeyBundle = "ca.crt"
+	KeyBundle = naming.KeyCACert
 	// KeyLeafCertificate and KeyLeafKey: the certificate that all agents of a cluster share.
-	KeyLeafCertificate = "tls.crt"
-	KeyLeafKey         = "tls.key"
+	KeyLeafCertificate = naming.KeyTLSCert
+	KeyLeafKey         = naming.KeyTLSKey
 	// KeyPublished: since when each authority is in the bundle. It is stored beside the bundle, in
 	// the same write, so that a crash before that write cannot let time run that no agent saw.
 	KeyPublished = "published"

@@ -87,64 +87,71 @@ func certificate(t *testing.T, encoded []byte) *x509.Certificate {
 	return c
 }
 
-// Whatever is broken, the next plan mends it, the one after it changes nothing, and manager and
-// agents connect. An authority that can still sign is never replaced at once.
-func TestWhatIsBrokenHeals(t *testing.T) {
+// damage is something that happened to the Secrets, and what of them must come out as it was.
+type damage struct {
+	do                        func(pki.Material)
+	keepsAuthority, keepsLeaf bool
+}
+
+func TestABrokenSecretOfTheAgentsHeals(t *testing.T) {
 	t.Parallel()
 	other := steady(t)
-	cases := map[string]struct {
-		damage func(pki.Material)
-		// keepsAuthority and keepsLeaf: these come out as they were.
-		keepsAuthority, keepsLeaf bool
-	}{
+	heals(t, map[string]damage{
 		"the agents' Secret was never written": {
-			damage: func(m pki.Material) { clear(m.Agents) }, keepsAuthority: true,
+			do: func(m pki.Material) { clear(m.Agents) }, keepsAuthority: true,
 		},
 		"the agents' certificate is of one write and the key of another": {
-			damage: func(m pki.Material) { m.Agents[pki.KeyLeafKey] = other.Agents[pki.KeyLeafKey] }, keepsAuthority: true,
+			do: func(m pki.Material) { m.Agents[pki.KeyLeafKey] = other.Agents[pki.KeyLeafKey] }, keepsAuthority: true,
 		},
 		"the agents' certificate is cut off": {
-			damage: func(m pki.Material) {
+			do: func(m pki.Material) {
 				m.Agents[pki.KeyLeafCertificate] = m.Agents[pki.KeyLeafCertificate][:99]
 			}, keepsAuthority: true,
 		},
 		"the agents' certificate is a foreign cluster's": {
-			damage: func(m pki.Material) {
+			do: func(m pki.Material) {
 				m.Agents[pki.KeyLeafCertificate] = other.Agents[pki.KeyLeafCertificate]
 				m.Agents[pki.KeyLeafKey] = other.Agents[pki.KeyLeafKey]
 			}, keepsAuthority: true,
 		},
 		"the bundle is empty": {
-			damage: func(m pki.Material) { delete(m.Agents, pki.KeyBundle) }, keepsAuthority: true, keepsLeaf: true,
+			do: func(m pki.Material) { delete(m.Agents, pki.KeyBundle) }, keepsAuthority: true, keepsLeaf: true,
 		},
 		"the bundle has somebody else's authority in it": {
-			damage: func(m pki.Material) {
+			do: func(m pki.Material) {
 				m.Agents[pki.KeyBundle] = bytes.Join([][]byte{m.Agents[pki.KeyBundle], other.Agents[pki.KeyBundle]}, nil)
 			}, keepsAuthority: true, keepsLeaf: true,
 		},
 		"the times of publication are no JSON": {
-			damage: func(m pki.Material) { m.Agents[pki.KeyPublished] = []byte("{") }, keepsAuthority: true, keepsLeaf: true,
+			do: func(m pki.Material) { m.Agents[pki.KeyPublished] = []byte("{") }, keepsAuthority: true, keepsLeaf: true,
 		},
+	})
+}
+
+func TestABrokenSecretOfTheAuthorityHeals(t *testing.T) {
+	t.Parallel()
+	other := steady(t)
+	heals(t, map[string]damage{
 		"the authority's Secret was deleted": {
-			damage: func(m pki.Material) { clear(m.Authority) }, keepsLeaf: true,
+			do: func(m pki.Material) { clear(m.Authority) }, keepsLeaf: true,
 		},
 		"the authority's key is lost": {
-			damage: func(m pki.Material) { delete(m.Authority, pki.KeyCurrentKey) }, keepsLeaf: true,
+			do: func(m pki.Material) { delete(m.Authority, pki.KeyCurrentKey) }, keepsLeaf: true,
 		},
 		"the authority's key is another's": {
-			damage: func(m pki.Material) { m.Authority[pki.KeyCurrentKey] = other.Authority[pki.KeyCurrentKey] }, keepsLeaf: true,
+			do: func(m pki.Material) { m.Authority[pki.KeyCurrentKey] = other.Authority[pki.KeyCurrentKey] }, keepsLeaf: true,
 		},
 		"the authority's key is garbage": {
-			damage: func(m pki.Material) { m.Authority[pki.KeyCurrentKey] = []byte("garbage") }, keepsLeaf: true,
+			do: func(m pki.Material) { m.Authority[pki.KeyCurrentKey] = []byte("garbage") }, keepsLeaf: true,
 		},
 		"the authority is replaced by a plain certificate": {
-			damage: func(m pki.Material) {
+			do: func(m pki.Material) {
 				m.Authority[pki.KeyCurrentCertificate] = m.Agents[pki.KeyLeafCertificate]
 				m.Authority[pki.KeyCurrentKey] = m.Agents[pki.KeyLeafKey]
 			}, keepsLeaf: true,
 		},
 		"everything is garbage": {
-			damage: func(m pki.Material) {
+			do: func(m pki.Material) {
 				for _, data := range []map[string][]byte{m.Authority, m.Agents} {
 					for key := range data {
 						data[key] = []byte("garbage")
@@ -153,18 +160,24 @@ func TestWhatIsBrokenHeals(t *testing.T) {
 			},
 		},
 		"half a next authority": {
-			damage: func(m pki.Material) { m.Authority[pki.KeyNextCertificate] = []byte("garbage") }, keepsAuthority: true, keepsLeaf: true,
+			do: func(m pki.Material) { m.Authority[pki.KeyNextCertificate] = []byte("garbage") }, keepsAuthority: true, keepsLeaf: true,
 		},
 		"a previous authority that cannot be read": {
-			damage: func(m pki.Material) { m.Authority[pki.KeyPreviousCertificate] = []byte("garbage") }, keepsAuthority: true, keepsLeaf: true,
+			do: func(m pki.Material) { m.Authority[pki.KeyPreviousCertificate] = []byte("garbage") }, keepsAuthority: true, keepsLeaf: true,
 		},
-	}
+	})
+}
+
+// Whatever is broken, the next plan mends it, the one after it changes nothing, and manager and
+// agents connect. An authority that can still sign is never replaced at once.
+func heals(t *testing.T, cases map[string]damage) {
+	t.Helper()
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			whole := steady(t)
 			broken := clone(whole)
-			c.damage(broken)
+			c.do(broken)
 			now := start.Add(time.Hour)
 			r := plan(t, now, input(broken))
 			if !r.Changed {
