@@ -46,6 +46,7 @@ func (e *Engine) Observe(ctx context.Context, epoch int64) (base.Observation, er
 	e.seen.joined = e.seen.joined || state.Role == protocol.RolePrimary || state.Link.Up
 	joined := e.seen.joined
 	f := toFacts(state)
+	f.Unjoined = !joined
 	f.Stored = e.seen.stored
 	f.ConfigErrors = maps.Clone(e.seen.configErrors)
 	f.PasswordsAccepted = e.seen.passwords
@@ -128,6 +129,6 @@ func material(f facts.Facts) string {
 	}
 	slices.Sort(replicas)
 	return fmt.Sprint(f.Version, f.RunID, f.IsPrimary, f.ReplID, f.ReplID2, f.SecondOffset, f.Following, f.LinkUp,
-		f.SyncInProgress, f.Loading, f.FailoverState, f.MaxMemory, strings.Join(replicas, ","),
+		f.SyncInProgress, f.Loading, f.Unjoined, f.FailoverState, f.MaxMemory, strings.Join(replicas, ","),
 		f.Stored, f.ConfigErrors, f.PasswordsAccepted)
 }

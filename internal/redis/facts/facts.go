@@ -18,6 +18,9 @@ type Facts struct {
 	SecondOffset int64  `json:"secondOffset,omitempty"`
 	// Offset that the server has processed (master_repl_offset).
 	Offset int64 `json:"offset"`
+	// Unjoined: since its start the server was neither primary nor linked to one. Its ReplID may then
+	// be one that it made up, and its Offset may belong to the history that Stored names.
+	Unjoined bool `json:"unjoined,omitempty"`
 	// Following is the server, as host:port, that this one replicates from; empty for a primary or a
 	// held server.
 	Following string `json:"following,omitempty"`

@@ -35,9 +35,10 @@ func positionOf(m *Member) position {
 	}
 	p.epoch, p.wasPrimary = f.Stored.Epoch, f.Stored.WasPrimary
 	stored := nonEmpty(f.Stored.ReplID)
-	if f.Offset == 0 {
-		// Loaded from a file that does not carry the offset: the agent's note stands in for it.
-		p.offset, p.lineages = f.Stored.Offset, stored
+	if f.Offset == 0 || madeUp(m) {
+		// Loaded from a file that does not say whose history it is, or how far it goes: the agent's note
+		// stands in for that.
+		p.offset, p.lineages, p.known = f.Stored.Offset, stored, false
 		// A note that speaks of keys where there are none: the volume kept the note and lost the data.
 		p.lost = f.Keys == 0 && f.Stored.Keys > 0
 		p.empty = f.Keys == 0 && (p.lost || f.Stored.Offset == 0)
@@ -46,6 +47,13 @@ func positionOf(m *Member) position {
 	movedOn := !shareLineage(p.lineages, stored)
 	p.continuous = movedOn || f.Offset >= f.Stored.Offset
 	return p
+}
+
+// madeUp says whether the replication ID is one that the server gave itself at its start: an append-only
+// file may bring back the offset, and never the ID.
+func madeUp(m *Member) bool {
+	f := m.Agent.Facts
+	return f.Unjoined && f.Stored != nil && f.Stored.ReplID != "" && f.ReplID != f.Stored.ReplID
 }
 
 func nonEmpty(ids ...string) []string {
