@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/redis/facts"
 )
@@ -36,6 +37,10 @@ func (s *State) steady(d *Decision) {
 	}
 	s.assignFollowers(d, p, s.Intent.Epoch, syncSet)
 	s.noteJoining(d, p)
+	if slices.ContainsFunc(syncSet, func(name string) bool { return len(syncSet) > 1 && s.writtenWithout(name, p) >= 0 }) {
+		// A lost member stays until the others have confirmed enough, and offsets wake nobody.
+		d.wake(time.Second)
+	}
 	if len(p.Agent.Facts.Replicas) == 0 && len(s.others(p.Name)) > 1 {
 		// Whether it is cut off shows by ages, and those wake nobody.
 		d.wake(s.Want.Detection)

@@ -79,11 +79,11 @@ func TestWhoMayHoldAConfirmedWriteAlone(t *testing.T) {
 		},
 		"not before": {
 			state: gone(rs.Member(0, rs.Confirmed(1, 899))),
-			name:  topology.Joining, why: "Waiting for db-2", steps: []string{told},
+			name:  topology.Joining, why: "Waiting for db-2", steps: []string{told}, wake: time.Second,
 		},
 		"not while the other is out of step": {
 			state: gone(rs.Member(1, rs.Synchronising())),
-			name:  topology.Joining, why: "Waiting for db-1, db-2", steps: []string{told},
+			name:  topology.Joining, why: "Waiting for db-1, db-2", steps: []string{told}, wake: time.Second,
 		},
 		"not while the primary still lists it": {
 			state: gone(rs.Member(0, rs.Confirmed(2, 1000))),
