@@ -164,7 +164,7 @@ bench: ## Measure: SUITE=name; prints a table and writes JSON under .bench/.
 
 .PHONY: bench-suite
 bench-suite: # The measurement alone, on a cluster that runs this tree's operator.
-	@go run ./hack/bench -suite $(SUITE) -out .bench
+	@go run ./hack/bench -suite $(SUITE)
 
 ##@ Build
 
