@@ -12,6 +12,10 @@ import (
 type member struct {
 	id     Identity
 	epochs Epochs
+	// epochAt is when this process first saw epochs.Seen.
+	epochAt time.Duration
+	// spent is the highest epoch as primary that this member has lost.
+	spent int64
 
 	// assigned is the newest accepted assignment. Its wishes configure a server that restarts; its
 	// role is only taken while pending.
@@ -46,6 +50,7 @@ func newMember(id Identity, epochs Epochs) *member {
 	return &member{
 		id:       id,
 		epochs:   epochs,
+		spent:    epochs.Primary,
 		server:   wire.Server{Phase: wire.ServerWaiting},
 		contacts: newContacts(),
 		fence:    fenceOff,
@@ -66,7 +71,7 @@ func (m *member) admit(a wire.Assignment) *Refusal {
 	case wire.RolePrimary:
 		// The epoch under which a server was primary dies with that server: only the manager can know
 		// whether another one was promoted since.
-		if !m.granted && a.Epoch <= m.epochs.Primary {
+		if !m.granted && a.Epoch <= m.spent {
 			return m.stale("the server that was primary under this epoch is gone or has handed over")
 		}
 	default:
@@ -116,13 +121,15 @@ func (m *member) accept(a wire.Assignment, digest string, now time.Duration) {
 	m.roleInForce = m.roleInForce && sameRole(m.assigned, &a)
 	m.assigned, m.digestOfAssigned = &a, digest
 	m.pending, m.retryAt = true, now
-	m.granted = a.Role == wire.RolePrimary
 	m.handedOver = 0
 	m.isolated = false
 	m.server.KilledEpoch = 0
-	m.epochs.Seen = a.Epoch
-	if m.granted {
+	m.seeEpoch(a.Epoch, now)
+	if a.Role == wire.RolePrimary {
+		m.granted = true
 		m.epochs.Primary = a.Epoch
+	} else {
+		m.loseGrant()
 	}
 	m.contacts.setPeers(a.Peers)
 	m.contacts.assigned = now
@@ -145,16 +152,31 @@ func sameRole(before, after *wire.Assignment) bool {
 	return *before.Primary == *after.Primary
 }
 
-// handedOverTo notes that the server gave its role away under an epoch.
+// seeEpoch raises the highest epoch.
+func (m *member) seeEpoch(epoch int64, now time.Duration) {
+	if epoch > m.epochs.Seen {
+		m.epochs.Seen, m.epochAt = epoch, now
+	}
+}
+
+// loseGrant spends the epoch under which the member was primary.
+func (m *member) loseGrant() {
+	m.granted = false
+	m.spent = m.epochs.Primary
+}
+
+// handedOverUnder notes that the server gave its role away under an epoch.
 func (m *member) handedOverUnder(epoch int64) {
-	m.granted, m.roleInForce, m.digest = false, false, ""
+	m.loseGrant()
+	m.roleInForce, m.digest = false, ""
 	m.handedOver = epoch
 	m.fence = fenceOff
 }
 
 // stripped takes every role and every open order from the member: its server is being killed or is dead.
 func (m *member) stripped() {
-	m.granted, m.roleInForce, m.pending = false, false, false
+	m.loseGrant()
+	m.roleInForce, m.pending = false, false
 	m.digest, m.handedOver = "", 0
 	m.fence = fenceOff
 }

@@ -98,7 +98,7 @@ func (a *Agent) queueHandOver(h wire.HandOver, result chan error) error {
 	if a.handOver != nil || a.process == nil || a.killing || a.stop.asked {
 		return engineRefusal(errors.New("the server is not ready to hand over"))
 	}
-	a.m.epochs.Seen = h.Epoch
+	a.m.seeEpoch(h.Epoch, a.opt.Clock.Now())
 	epochs := a.m.epochs
 	a.opt.Logger.Info("handing over", "to", h.To.Pod, "epoch", h.Epoch)
 	a.handOver = &job{
@@ -139,7 +139,7 @@ func (a *Agent) kill(ctx context.Context, k wire.Kill) (wire.Record, error) {
 			return
 		}
 		a.opt.Logger.Warn("killing the server by order", "epoch", k.Epoch, "reason", k.Reason)
-		a.m.epochs.Seen = k.Epoch
+		a.m.seeEpoch(k.Epoch, a.opt.Clock.Now())
 		a.m.server.KilledEpoch = k.Epoch
 		epochs = a.m.epochs
 		if a.process == nil && !a.starting {

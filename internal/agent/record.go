@@ -26,6 +26,8 @@ func (j *journal) write(m *member, now time.Duration) wire.Record {
 		PodUID:           m.id.PodUID,
 		Cluster:          m.id.Cluster,
 		Epoch:            m.epochs.Seen,
+		EpochMillis:      (now - m.epochAt).Milliseconds(),
+		SpentEpoch:       m.spent,
 		Server:           m.server,
 		AssignmentDigest: m.digest,
 		AssignmentError:  m.assignmentError,
@@ -49,7 +51,7 @@ func (j *journal) noteChange(m *member) bool {
 	if m.observed != nil {
 		engine = m.observed.Material
 	}
-	f := fmt.Sprint(server, m.epochs.Seen, m.digest, m.assignmentError, m.stopping, m.final, m.fence == fenceOn, m.isolated, engine)
+	f := fmt.Sprint(server, m.epochs.Seen, m.spent, m.digest, m.assignmentError, m.stopping, m.final, m.fence == fenceOn, m.isolated, engine)
 	if f == j.fingerprint {
 		return false
 	}

@@ -171,14 +171,14 @@ func (a *Agent) report() {
 	}
 }
 
-// replace puts a record into a channel of one, in place of one that was not read yet: a record is
-// complete, so only the newest counts.
-func replace(c chan wire.Record, r wire.Record) {
+// replace puts a message into a channel of one, in place of one that was not read yet: messages are
+// complete, so only the newest counts. Only one goroutine may put.
+func replace[T any](c chan T, message T) {
 	select {
 	case <-c:
 	default:
 	}
-	c <- r
+	c <- message
 }
 
 // post hands an event to the loop; it is dropped when the loop has ended.

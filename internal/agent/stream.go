@@ -12,6 +12,9 @@ import (
 // recordWithin bounds how long the network may take to accept one record.
 const recordWithin = 3 * time.Second
 
+// lastEchoWithin bounds how long the end of the agent waits for the manager to have its last record.
+const lastEchoWithin = 500 * time.Millisecond
+
 // serveStream writes records until the stream breaks or the last one is written, and reads echoes.
 func (a *Agent) serveStream(w http.ResponseWriter, r *http.Request) {
 	records := make(chan wire.Record, 1)
@@ -25,24 +28,46 @@ func (a *Agent) serveStream(w http.ResponseWriter, r *http.Request) {
 	}
 	defer a.post(func() { delete(a.readers, records) })
 
-	broken := make(chan struct{})
+	echoes := make(chan wire.Echo, 1)
 	go func() {
-		defer close(broken)
-		a.readEchoes(r.Body)
+		defer close(echoes)
+		a.readEchoes(r.Body, echoes)
 	}()
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	writeRecords(w, records, broken)
+	writeRecords(w, records, echoes)
 }
 
-func writeRecords(w http.ResponseWriter, records <-chan wire.Record, broken <-chan struct{}) {
+func writeRecords(w http.ResponseWriter, records <-chan wire.Record, echoes <-chan wire.Echo) {
 	for {
 		select {
-		case <-broken:
-			return
-		case record := <-records:
-			if err := writeRecord(w, record); err != nil || record.Final {
+		case _, open := <-echoes:
+			if !open {
 				return
 			}
+		case record := <-records:
+			if err := writeRecord(w, record); err != nil {
+				return
+			}
+			if record.Final {
+				awaitEcho(echoes, record.SentMono)
+				return
+			}
+		}
+	}
+}
+
+// awaitEcho waits until the manager has the last record. A connection that is closed while echoes
+// of earlier records are still coming in is reset, and the last record could be lost with it.
+func awaitEcho(echoes <-chan wire.Echo, sent int64) {
+	late := time.After(lastEchoWithin)
+	for {
+		select {
+		case e, open := <-echoes:
+			if !open || e.SentMono >= sent {
+				return
+			}
+		case <-late:
+			return
 		}
 	}
 }
@@ -62,7 +87,8 @@ func writeRecord(w http.ResponseWriter, record wire.Record) error {
 	return control.SetWriteDeadline(time.Time{})
 }
 
-func (a *Agent) readEchoes(body io.Reader) {
+// readEchoes notes every echo and passes on the newest.
+func (a *Agent) readEchoes(body io.Reader, newest chan wire.Echo) {
 	decoder := json.NewDecoder(body)
 	for {
 		var e wire.Echo
@@ -70,5 +96,6 @@ func (a *Agent) readEchoes(body io.Reader) {
 			return
 		}
 		a.echoed(time.Duration(e.SentMono))
+		replace(newest, e)
 	}
 }
