@@ -210,3 +210,38 @@ func TestOrdersPassWhileAnotherHangs(t *testing.T) {
 		}
 	})
 }
+
+// Answers and the stream overtake each other on one connection: what was known last must not come
+// back.
+func TestAnAnswerCountsAndAnOlderRecordDoesNotUndoIt(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		m := member("shop-0")
+		newer := record(m)
+		newer.Seq, newer.Material, newer.Epoch = 1000, 50, 7
+		a := w.agent(m, func(o *fakeagent.Options) {
+			o.OnOrder = func(fakeagent.Order) *fakeagent.Answer {
+				return &fakeagent.Answer{Status: http.StatusOK, Body: newer}
+			}
+		})
+		w.sync(m)
+		w.wantWakes(1, "stream opened")
+		if _, err := w.fleet.Refresh(w.t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		w.wantWakes(1, "an answer with something new")
+		if c := w.contact(); c.Record.Seq != 1000 || c.Record.Epoch != 7 {
+			t.Errorf("the contact shows record %d of epoch %d", c.Record.Seq, c.Record.Epoch)
+		}
+
+		a.Beat()
+		w.pass(10 * time.Second)
+		w.wantWakes(0, "records from before the answer")
+		c := w.contact()
+		if c.Record.Seq != 1000 {
+			t.Errorf("record %d took the place of record 1000", c.Record.Seq)
+		}
+		if c.SilentFor(time.Now()) > time.Second {
+			t.Error("an older record is no sign of life")
+		}
+	})
+}
