@@ -86,6 +86,18 @@ func (c *contacts) agreeing(now, d time.Duration) int {
 	return n
 }
 
+// silent names the peers that have not answered for d or longer, sorted.
+func (c *contacts) silent(now, d time.Duration) []string {
+	var names []string
+	for name, p := range c.peers {
+		if p.answered == never || now-p.answered >= d {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // lastTouch is when anybody was last in touch.
 func (c *contacts) lastTouch() time.Duration {
 	all := []time.Duration{c.manager, c.assigned}

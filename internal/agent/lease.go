@@ -39,6 +39,15 @@ func (m *member) fenceMayLift(now time.Duration) bool {
 		m.epochs.Seen == m.fencedAtEpoch && m.contacts.highestPeerEpoch <= m.epochs.Seen
 }
 
+// silentPeers names the peers that have been out of touch for a lease: the manager is to hear of it
+// when that begins, since it may decide once it has lasted.
+func (m *member) silentPeers(now time.Duration) []string {
+	if m.assigned == nil {
+		return nil
+	}
+	return m.contacts.silent(now, m.assigned.Lease)
+}
+
 // isIsolated says whether nobody was in touch for so long that the server must not even serve reads.
 func (m *member) isIsolated(now time.Duration) bool {
 	a := m.assigned

@@ -15,7 +15,7 @@ type journal struct {
 
 // write makes a record of the member at this moment.
 func (j *journal) write(m *member, now time.Duration) wire.Record {
-	j.noteChange(m)
+	j.noteChange(m, now)
 	j.seq++
 	r := wire.Record{
 		Seq:              j.seq,
@@ -44,14 +44,14 @@ func (j *journal) write(m *member, now time.Duration) wire.Record {
 }
 
 // noteChange counts a change of anything that a decision may depend on.
-func (j *journal) noteChange(m *member) bool {
+func (j *journal) noteChange(m *member, now time.Duration) bool {
 	server := m.server
 	server.UnresponsiveMillis = 0
 	engine := ""
 	if m.observed != nil {
 		engine = m.observed.Material
 	}
-	f := fmt.Sprint(server, m.epochs.Seen, m.spent, m.digest, m.assignmentError, m.stopping, m.final, m.fence == fenceOn, m.isolated, engine)
+	f := fmt.Sprint(server, m.epochs.Seen, m.spent, m.digest, m.assignmentError, m.stopping, m.final, m.fence == fenceOn, m.isolated, m.silentPeers(now), engine)
 	if f == j.fingerprint {
 		return false
 	}

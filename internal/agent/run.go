@@ -162,7 +162,7 @@ func (a *Agent) guard() {
 // report sends a record when something material changed or the heartbeat is due.
 func (a *Agent) report() {
 	now := a.opt.Clock.Now()
-	if a.journal.noteChange(a.m) || a.m.final || now-a.sentAt >= wire.HeartbeatInterval {
+	if a.journal.noteChange(a.m, now) || a.m.final || now-a.sentAt >= wire.HeartbeatInterval {
 		a.sentAt = now
 		record := a.journal.write(a.m, now)
 		for r := range a.readers {

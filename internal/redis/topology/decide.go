@@ -34,6 +34,9 @@ func (s *State) watchPrimary(d *Decision) {
 	switch c.verdict {
 	case serving:
 		s.steady(d)
+		if c.wakeAfter > 0 {
+			d.wake(c.wakeAfter)
+		}
 	case leaving:
 		s.relieve(d)
 	case cutOff:

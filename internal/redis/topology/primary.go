@@ -83,7 +83,29 @@ func (s *State) livePrimary(p *Member) condition {
 	if s.cutFromMembers(p) {
 		return condition{verdict: cutOff, why: fmt.Sprintf("No other member can reach %s, and they reach each other.", p.Name)}
 	}
-	return condition{verdict: serving}
+	return condition{verdict: serving, wakeAfter: s.untilCutOff(p)}
+}
+
+// untilCutOff is when to ask again whether the primary is cut off from the members: ages grow without
+// anybody being woken. 0: it is in touch with one of them.
+func (s *State) untilCutOff(p *Member) time.Duration {
+	others := s.others(p.Name)
+	if len(others) < 2 {
+		return 0
+	}
+	left := time.Duration(0)
+	for _, m := range others {
+		t, ok := p.Agent.Peers[m.Name]
+		if !ok || within(t.Answered, s.Want.Lease) {
+			return 0
+		}
+		left = max(left, s.Want.Detection-t.Answered)
+	}
+	if left <= 0 {
+		// Out of touch for long enough; the engine's own ages are whole seconds.
+		left = time.Second
+	}
+	return left
 }
 
 // cutFromMembers is true when the primary has no replica, has been out of touch with every other
@@ -91,11 +113,11 @@ func (s *State) livePrimary(p *Member) condition {
 // alone cannot tell on which side the cut is.
 func (s *State) cutFromMembers(p *Member) bool {
 	others := s.others(p.Name)
-	if len(others) < 2 || len(p.Agent.Facts.Replicas) > 0 {
+	if len(others) < 2 || s.hearsReplica(p) {
 		return false
 	}
 	for _, m := range others {
-		if !s.running(m) || m.Agent.Facts.LinkUp || s.inTouch(m, p.Name) || !s.inTouchWithAnother(m, p.Name) {
+		if !s.running(m) || s.hearsFrom(m, p.Name) || s.inTouch(m, p.Name) || !s.inTouchWithAnother(m, p.Name) {
 			return false
 		}
 		// The primary's own side of the story: a peer that never answered it was never cut from it.
@@ -104,6 +126,17 @@ func (s *State) cutFromMembers(p *Member) bool {
 		}
 	}
 	return true
+}
+
+// hearsReplica says whether a replica confirmed something to the primary within the time of detection.
+// The engine itself lets go of a silent replica much later.
+func (s *State) hearsReplica(p *Member) bool {
+	for _, r := range p.Agent.Facts.Replicas {
+		if time.Duration(r.LagSeconds)*time.Second < s.Want.Detection {
+			return true
+		}
+	}
+	return false
 }
 
 // inTouch says whether the agents of m and of the named member heard each other within the time of detection.
