@@ -55,7 +55,10 @@ func run(ctx context.Context, o options) error {
 	if o.verbose {
 		level = zapcore.DebugLevel
 	}
-	ctrl.SetLogger(zap.New(zap.UseDevMode(false), zap.Level(level)))
+	// Nanoseconds, so that a line can be put in order with those of the servers.
+	ctrl.SetLogger(zap.New(zap.UseDevMode(false), zap.Level(level), zap.JSONEncoder(func(e *zapcore.EncoderConfig) {
+		e.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	})))
 	file, err := watches.Load(o.watchesFile)
 	if err != nil {
 		return err

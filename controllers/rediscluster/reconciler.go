@@ -17,10 +17,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/redis/execute"
 	"github.com/holdfast-dev/holdfast/internal/redis/observe"
 	"github.com/holdfast-dev/holdfast/internal/steps"
-	"github.com/holdfast-dev/holdfast/internal/wire"
 )
-
-type record = wire.Record
 
 // Reconciler brings RedisClusters to what their specs ask for.
 type Reconciler struct {

@@ -181,25 +181,34 @@ func (p *pass) activities() []conditions.Activity {
 
 // findProblems turns the decision and the members into problems, the most important first.
 func (p *pass) findProblems(r *Reconciler) {
-	switch p.decision.State {
-	case topology.FailoverBlocked:
+	p.findRefusal(r)
+	slices.SortStableFunc(p.problems, func(a, b conditions.Problem) int { return severity(a) - severity(b) })
+	p.findMemberProblems()
+}
+
+// findRefusal says why the operator does not go on, if it refuses to.
+func (p *pass) findRefusal(r *Reconciler) {
+	blocked, divergent := p.decision.State == topology.FailoverBlocked, p.decision.State == topology.DivergentData
+	if !blocked {
+		p.memory.settled("blocked")
+	}
+	if !divergent {
+		p.memory.settled("divergent")
+	}
+	if blocked {
 		p.problem(v1.ReasonFailoverBlocked, "%s", p.blockedMessage())
 		if p.memory.once("blocked", p.decision.Why) {
 			events.FailoverBlocked.Emit(r.Recorder, p.cluster, p.blockedMessage())
 			countRefused(p.key(), string(p.decision.State))
 		}
-	case topology.DivergentData:
+	}
+	if divergent {
 		p.problem(v1.ReasonDivergentData, "%s", p.decision.Why)
 		if p.memory.once("divergent", p.decision.Why) {
 			events.DivergentData.Emit(r.Recorder, p.cluster, p.decision.Why)
 			countRefused(p.key(), string(p.decision.State))
 		}
-	default:
-		p.memory.settled("blocked")
-		p.memory.settled("divergent")
 	}
-	slices.SortStableFunc(p.problems, func(a, b conditions.Problem) int { return severity(a) - severity(b) })
-	p.findMemberProblems()
 }
 
 // blockedMessage says what a blocked failover waits for and what a person can do.
@@ -238,6 +247,8 @@ func (p *pass) findMemberProblems() {
 			p.problem(v1.ReasonConfigRejected, "%s: %s.", m.Name, m.Agent.ConfigError)
 		case role == topology.ObservedDown || role == topology.ObservedUnknown:
 			p.problem(v1.ReasonMemberDown, "%s does not serve.", m.Name)
+		case role == topology.ObservedHeld:
+			p.problem(v1.ReasonMemberDown, "%s is held: it serves nobody until there is a primary to follow.", m.Name)
 		}
 	}
 }

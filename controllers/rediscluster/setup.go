@@ -44,7 +44,6 @@ type Fleet interface {
 	Contacts(cluster types.NamespacedName) []fleet.Contact
 	Forget(cluster types.NamespacedName)
 	RequireEpoch(cluster types.NamespacedName, epoch int64)
-	Refresh(ctx context.Context, m fleet.Member) (record, error)
 }
 
 // Options of a Reconciler.

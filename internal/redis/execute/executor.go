@@ -24,6 +24,7 @@ type Orders interface {
 	Assign(ctx context.Context, m fleet.Member, a wire.Assignment) (wire.Record, error)
 	HandOver(ctx context.Context, m fleet.Member, h wire.HandOver) (wire.Record, error)
 	Kill(ctx context.Context, m fleet.Member, k wire.Kill) (wire.Record, error)
+	Refresh(ctx context.Context, m fleet.Member) (wire.Record, error)
 }
 
 // API is what is written to the API server. Each call fails if the object has changed since it was read.
@@ -167,6 +168,12 @@ func (e *Executor) handOver(ctx context.Context, r *Run, mv topology.Move) error
 		return fmt.Errorf("hand over from %s to %s: %w", mv.From, mv.To, err)
 	}
 	r.Timeline.promoted(e.Now())
+	// The successor's newest record is from before the hand-over; the next turn shall see it as it is.
+	if successor, ok := r.Contacts[to.Pod.UID]; ok {
+		if _, err := e.Orders.Refresh(ctx, successor.Member); err != nil {
+			return fmt.Errorf("read %s after the hand-over: %w", mv.To, err)
+		}
+	}
 	return nil
 }
 

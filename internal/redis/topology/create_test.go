@@ -167,7 +167,7 @@ func TestEverythingRestartedAtOnce(t *testing.T) {
 		},
 		"all lost their volumes: nothing is begun anew without a person's word (2)": {
 			state: restarted(rs.Every(all, rs.Empty())),
-			name:  topology.FailingOver, why: "Waiting for db-0", steps: []string{},
+			name:  topology.FailoverBlocked, why: "Waiting for db-0", steps: []string{},
 		},
 		"the same, and a person says so": {
 			state: restarted(rs.Every(all, rs.Empty()), rs.AcceptLoss()),
@@ -221,7 +221,7 @@ func TestASingleMember(t *testing.T) {
 		},
 		"its volume is empty": {
 			state: held(rs.Empty()),
-			name:  topology.FailingOver, why: "Waiting for db-0", steps: []string{},
+			name:  topology.FailoverBlocked, why: "Waiting for db-0", steps: []string{},
 		},
 		"it has no volume": {
 			state: rs.Changed(held(rs.Empty()), rs.Ephemeral()),

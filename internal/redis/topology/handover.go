@@ -129,7 +129,10 @@ func (s *State) awaitSuccessor(d *Decision, t *Transition, to *Member) {
 		s.restart(d, t, t.To, t.ToUID, fmt.Sprintf("%s was lost while it took over from %s.", t.To, t.From))
 		return
 	}
-	if from := s.member(t.From); !handingOver(from) && (s.heldAt(to, 0) || s.linkedTo(to, t.From)) {
+	// What the successor said last may be older than what the former primary said: a link that is up to a
+	// server which is no primary any more is such old news.
+	waiting := s.linkedTo(to, t.From) && to.Agent.Facts.LinkUp
+	if from := s.member(t.From); !handingOver(from) && !waiting && (s.heldAt(to, 0) || s.linkedTo(to, t.From)) {
 		// Both are replicas: the swap was cut in two by a restart of one of them.
 		s.restart(d, t, t.From, t.FromUID, fmt.Sprintf("The hand-over from %s to %s was interrupted.", t.From, t.To))
 		return

@@ -71,14 +71,18 @@ func (s *State) everybody(epoch int64) quorum {
 func (s *State) blocked(d *Decision, missing []string) {
 	d.Why = fmt.Sprintf("Waiting for %s, which may hold confirmed writes.", strings.Join(missing, ", "))
 	s.replaceBroken(d)
-	if !s.underWay(missing) {
+	if !s.underWay(missing, s.Intent.Transition.Epoch) {
 		d.State = FailoverBlocked
 	}
 }
 
-// underWay says whether every missing member speaks and is just being held or loading its data.
-func (s *State) underWay(missing []string) bool {
-	return !slices.ContainsFunc(missing, func(name string) bool { return !s.live(s.member(name)) })
+// underWay says whether every missing member speaks and is just being held or loading its data. One
+// that is held and still missing has not got what it was wanted for.
+func (s *State) underWay(missing []string, epoch int64) bool {
+	return !slices.ContainsFunc(missing, func(name string) bool {
+		m := s.member(name)
+		return !s.live(m) || s.gathered(m, epoch)
+	})
 }
 
 // storeElected fixes the candidate before it is promoted.
