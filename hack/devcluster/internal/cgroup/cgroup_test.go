@@ -80,11 +80,24 @@ func TestARealGroup(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: control groups need root")
 	}
-	const name = "devcluster-test"
-	h, err := Detect()
+	detected, err := Detect()
 	if err != nil {
 		t.Fatal(err)
 	}
+	hierarchies := map[string]*Hierarchy{"the one in use": detected}
+	// Where the second version is mounted beside the first, it can freeze too.
+	if len(detected.beside) > 0 {
+		hierarchies["the second version beside it"] = &Hierarchy{
+			roots: detected.beside, ledger: detected.beside[0], freezer: freezerV2, unified: true,
+		}
+	}
+	for sentence, h := range hierarchies {
+		t.Run(sentence, func(t *testing.T) { liveAndDie(t, h) })
+	}
+}
+
+func liveAndDie(t *testing.T, h *Hierarchy) {
+	const name = "devcluster-test"
 	if err := h.Create(name); err != nil {
 		t.Fatal(err)
 	}

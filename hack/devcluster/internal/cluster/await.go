@@ -24,7 +24,7 @@ const (
 )
 
 // poll repeats a check until it passes; the last complaint is the error.
-func poll(patience time.Duration, check func() error) error {
+func poll(ctx context.Context, patience time.Duration, check func() error) error {
 	deadline := time.Now().Add(patience)
 	for {
 		err := check()
@@ -34,7 +34,11 @@ func poll(patience time.Duration, check func() error) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("after %s: %w", patience, err)
 		}
-		time.Sleep(pollInterval)
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(pollInterval):
+		}
 	}
 }
 
@@ -43,10 +47,7 @@ func (c *Cluster) awaitAPIServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return poll(apiServerPatience, func() error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
+	return poll(ctx, apiServerPatience, func() error {
 		err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Timeout(time.Second).Do(ctx).Error()
 		if err != nil {
 			return fmt.Errorf("the API server is not ready: %w: see devcluster logs kube-apiserver", err)
@@ -69,7 +70,7 @@ func (c *Cluster) awaitReady(ctx context.Context, nodes []int) error {
 		{"CoreDNS is ready", func() error { return dnsReady(ctx, client, nodes) }},
 	}
 	for _, step := range steps {
-		wait := func() error { return poll(readyPatience, step.check) }
+		wait := func() error { return poll(ctx, readyPatience, step.check) }
 		if err := c.Progress.Step(step.label, wait); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -75,7 +76,7 @@ func TestAPollEndsWithTheLastComplaint(t *testing.T) {
 	t.Parallel()
 	complaint := errors.New("not yet")
 	tries := 0
-	if err := poll(time.Minute, func() error {
+	if err := poll(t.Context(), time.Minute, func() error {
 		if tries++; tries < 2 {
 			return complaint
 		}
@@ -83,7 +84,12 @@ func TestAPollEndsWithTheLastComplaint(t *testing.T) {
 	}); err != nil || tries != 2 {
 		t.Errorf("%v after %d tries", err, tries)
 	}
-	if err := poll(0, func() error { return complaint }); !errors.Is(err, complaint) {
+	if err := poll(t.Context(), 0, func() error { return complaint }); !errors.Is(err, complaint) {
+		t.Errorf("error %v", err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := poll(ended, time.Hour, func() error { return complaint }); !errors.Is(err, context.Canceled) || !errors.Is(err, complaint) {
 		t.Errorf("error %v", err)
 	}
 }

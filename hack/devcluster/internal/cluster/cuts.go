@@ -17,6 +17,8 @@ import (
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/state"
 )
 
+var errNotUp = errors.New("no cluster is up: call devcluster up")
+
 // Cut makes a lose touch with each of the others, and returns when it has.
 func (c *Cluster) Cut(ctx context.Context, direction network.Direction, a string, others []string) error {
 	from, err := c.places(ctx, a)
@@ -62,7 +64,10 @@ func (c *Cluster) Heal(a string, others []string) error {
 
 // HealAll takes back every cut, also those that no record knows of.
 func (c *Cluster) HealAll() error {
-	unlock, err := state.Lock(c.Dirs.Nodes())
+	if network.Owner() == "" {
+		return errNotUp
+	}
+	unlock, err := state.Lock(c.Dirs.Nodes(), c.sayWaiting)
 	if err != nil {
 		return err
 	}
@@ -96,9 +101,9 @@ func (c *Cluster) Cuts() ([]network.Cut, error) {
 // crash leaves behind can be healed.
 func (c *Cluster) changeCuts(change func([]network.Cut) ([]network.Cut, error)) error {
 	if network.Owner() == "" {
-		return errors.New("no cluster is up")
+		return errNotUp
 	}
-	unlock, err := state.Lock(c.Dirs.Nodes())
+	unlock, err := state.Lock(c.Dirs.Nodes(), c.sayWaiting)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // finds on the machine, so it also cleans up after a crash, or after a lost
 // state directory.
 func (c *Cluster) Down() error {
-	unlock, err := state.Lock(c.Dirs.Cache)
+	unlock, err := state.Lock(c.Dirs.Cache, c.sayWaiting)
 	if err != nil {
 		return err
 	}

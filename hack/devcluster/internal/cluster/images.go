@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/debian"
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/image"
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/registry"
+	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/state"
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/versions"
 )
 
@@ -41,6 +42,11 @@ func (r ImageRecord) Names() []string {
 
 // EnsureImages makes the images that are not in the registry.
 func (c *Cluster) EnsureImages(ctx context.Context) error {
+	unlock, err := state.Lock(c.Dirs.Registry(), c.sayWaiting)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	pusher, err := registry.NewPusher(c.Dirs.Registry())
 	if err != nil {
 		return err

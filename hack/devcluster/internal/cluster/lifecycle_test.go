@@ -153,7 +153,7 @@ func reaches(t *testing.T, address string, want bool) {
 	if !want {
 		within = 0
 	}
-	if err := poll(within, check); err != nil {
+	if err := poll(t.Context(), within, check); err != nil {
 		t.Error(err)
 	}
 }

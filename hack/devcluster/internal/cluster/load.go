@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/network"
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/node"
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/registry"
+	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/state"
 )
 
 // criNamespace is containerd's namespace for what the kubelet uses.
@@ -28,6 +29,11 @@ func (c *Cluster) Load(ctx context.Context, name string, source image.Source) (s
 	if err != nil {
 		return "", err
 	}
+	unlock, err := state.Lock(c.Dirs.Registry(), c.sayWaiting)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
 	pusher, err := registry.NewPusher(c.Dirs.Registry())
 	if err != nil {
 		return "", err

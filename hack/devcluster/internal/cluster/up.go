@@ -35,7 +35,7 @@ func (c *Cluster) Up(ctx context.Context, n int) error {
 	if n < 1 || n > network.MaxNodes {
 		return fmt.Errorf("a cluster has 1 to %d nodes, not %d", network.MaxNodes, n)
 	}
-	unlock, err := state.Lock(c.Dirs.Cache)
+	unlock, err := state.Lock(c.Dirs.Cache, c.sayWaiting)
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,11 @@ func (c *Cluster) Up(ctx context.Context, n int) error {
 	}
 	c.Progress.Note("\n%d nodes are ready after %.1f s.\n\n  export KUBECONFIG=%s", len(nodes), time.Since(start).Seconds(), c.Dirs.Kubeconfig())
 	return nil
+}
+
+// sayWaiting explains why nothing happens.
+func (c *Cluster) sayWaiting() {
+	c.Progress.Note("  … another devcluster command is at work; waiting for it")
 }
 
 // EnsureParts installs what the machine lacks and builds what the cache lacks.
@@ -125,7 +130,7 @@ func (c *Cluster) start(ctx context.Context, nodes []int) error {
 	}{
 		{"network", func() error { return c.startNetwork(nodes) }},
 		{"certificates", func() error { return c.certificates(nodes) }},
-		{"registry and storage", c.startHost},
+		{"registry and storage", func() error { return c.startHost(ctx) }},
 		{"control plane started", c.startControlPlane},
 		{fmt.Sprintf("%d nodes started", len(nodes)), func() error { return c.startNodes(nodes) }},
 		{"API server answers", func() error { return c.awaitAPIServer(ctx) }},
@@ -184,7 +189,7 @@ func (c *Cluster) copySelf() error {
 	return nil
 }
 
-func (c *Cluster) startHost() error {
+func (c *Cluster) startHost(ctx context.Context) error {
 	if !running(c.Dirs.Host()) {
 		// Whoever listens on all addresses of the machine is in the way.
 		probe, err := net.Listen("tcp", registry.Address())
@@ -196,7 +201,7 @@ func (c *Cluster) startHost() error {
 			return err
 		}
 	}
-	return poll(registryPatience, func() error {
+	return poll(ctx, registryPatience, func() error {
 		conn, err := net.DialTimeout("tcp", registry.Address(), time.Second)
 		if err != nil {
 			return fmt.Errorf("the registry does not answer: %w: see devcluster logs host", err)

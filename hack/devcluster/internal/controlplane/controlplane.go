@@ -27,9 +27,9 @@ const (
 )
 
 const (
-	systemMasters = "system:masters"
-	systemNodes   = "system:nodes"
-	etcdClient    = "http://127.0.0.1:2379"
+	administrators = "system:masters"
+	systemNodes    = "system:nodes"
+	etcdClient     = "http://127.0.0.1:2379"
 )
 
 // Spec is what the control plane is made from.
@@ -88,9 +88,9 @@ func (s Spec) requests(nodes []int) []pki.Request {
 				network.ControlPlaneAddr.AsSlice(), network.APIServerService.AsSlice(),
 			},
 		},
-		{Name: certKubeletClient, Organization: systemMasters},
+		{Name: certKubeletClient, Organization: administrators},
 		{Name: certFrontProxy},
-		{Name: certAdmin, Organization: systemMasters},
+		{Name: certAdmin, Organization: administrators},
 		{Name: certControllerManager, CommonName: "system:kube-controller-manager"},
 		{Name: certScheduler, CommonName: "system:kube-scheduler"},
 		{Name: certProxy, CommonName: "system:kube-proxy"},

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // probePort is the port of the discard service: nobody listens there.
@@ -22,9 +23,9 @@ func PutInForce(cuts []Cut, touched []Place, find Finder) error {
 	keep := map[string]bool{}
 	for _, e := range wanted {
 		keep[e.place.Name] = true
-		if err := e.apply(find); err != nil {
-			return err
-		}
+	}
+	if err := atOnce(wanted, func(e end) error { return e.apply(find) }); err != nil {
+		return err
 	}
 	for _, place := range touched {
 		if keep[place.Name] {
@@ -34,12 +35,19 @@ func PutInForce(cuts []Cut, touched []Place, find Finder) error {
 			return err
 		}
 	}
-	for _, e := range wanted {
-		if err := e.verify(find); err != nil {
-			return err
-		}
+	return atOnce(wanted, func(e end) error { return e.verify(find) })
+}
+
+// atOnce does the same at every end at the same time: each takes a few starts
+// of nft, and a fault should not come into force bit by bit.
+func atOnce(ends []end, work func(end) error) error {
+	problems := make([]error, len(ends))
+	var group sync.WaitGroup
+	for i, e := range ends {
+		group.Go(func() { problems[i] = work(e) })
 	}
-	return nil
+	group.Wait()
+	return errors.Join(problems...)
 }
 
 // HealAll removes every rule of a cut, found by looking and not from a record.

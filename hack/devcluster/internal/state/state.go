@@ -89,8 +89,9 @@ func (d Dirs) Registry() string { return filepath.Join(d.Cache, "registry") }
 // Debian holds the lists and packages of the Debian suite.
 func (d Dirs) Debian() string { return filepath.Join(d.Cache, "debian") }
 
-// Lock keeps other commands out until the returned function is called.
-func Lock(dir string) (unlock func(), err error) {
+// Lock keeps other commands out until the returned function is called. If
+// somebody else holds it, waiting is called once, and then we wait.
+func Lock(dir string, waiting func()) (unlock func(), err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make %s: %w", dir, err)
 	}
@@ -104,6 +105,7 @@ func Lock(dir string) (unlock func(), err error) {
 		file.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
+	waiting()
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("lock %s: %w", dir, err)

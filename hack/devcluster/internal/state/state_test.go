@@ -3,7 +3,6 @@ package state
 import (
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestDirectoriesThatNodesDoNotSee(t *testing.T) {
@@ -43,13 +42,14 @@ func TestRelativePathsBecomeAbsolute(t *testing.T) {
 func TestALockKeepsOthersOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	unlock, err := Lock(dir)
+	waits := make(chan struct{}, 1)
+	unlock, err := Lock(dir, func() { t.Error("waited for nobody") })
 	if err != nil {
 		t.Fatal(err)
 	}
 	second := make(chan error, 1)
 	go func() {
-		unlock, err := Lock(dir)
+		unlock, err := Lock(dir, func() { waits <- struct{}{} })
 		if err == nil {
 			unlock()
 		}
@@ -58,7 +58,7 @@ func TestALockKeepsOthersOut(t *testing.T) {
 	select {
 	case err := <-second:
 		t.Fatalf("two hold the lock (%v)", err)
-	case <-time.After(50 * time.Millisecond): // as long as is worth waiting for nothing to happen
+	case <-waits:
 	}
 	unlock()
 	if err := <-second; err != nil {
