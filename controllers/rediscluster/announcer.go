@@ -29,6 +29,8 @@ func (a *announcer) Announce(c *v1.RedisCluster, occasion topology.Announce) {
 	case topology.HandOverCompleted:
 		events.HandOverCompleted.Emit(a.r.Recorder, c, occasion.From, occasion.To, took)
 		countTransition(a.p.key(), topology.HandOver, took)
+	case topology.WritesDiscarded:
+		events.OldPrimaryRejoined.Emit(a.r.Recorder, c, occasion.From, occasion.Bytes)
 	case topology.HandOverGivenUp:
 		events.HandOverFailed.Emit(a.r.Recorder, c, occasion.From, occasion.Reason)
 	}
@@ -47,6 +49,11 @@ func (a *announcer) took() time.Duration {
 func (a *announcer) Restarting(c *v1.RedisCluster, d topology.DeletePod) {
 	events.MemberRestart.Emit(a.r.Recorder, c, d.Pod, d.Reason)
 	a.p.log.Info("restarting member", "pod", d.Pod, "reason", d.Reason)
+}
+
+func (a *announcer) Killed(c *v1.RedisCluster, k topology.Kill) {
+	events.MemberKilled.Emit(a.r.Recorder, c, k.Pod, k.Reason)
+	a.p.log.Info("killed a server that must not go on", "pod", k.Pod, "reason", k.Reason)
 }
 
 func (a *announcer) ConfigRefused(c *v1.RedisCluster, pod, why string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -184,6 +185,8 @@ func (p *pass) findProblems(r *Reconciler) {
 	p.findRefusal(r)
 	slices.SortStableFunc(p.problems, func(a, b conditions.Problem) int { return severity(a) - severity(b) })
 	p.findMemberProblems()
+	p.sayMemberEvents(r)
+	p.sayApproval(r)
 }
 
 // findRefusal says why the operator does not go on, if it refuses to.
@@ -250,6 +253,36 @@ func (p *pass) findMemberProblems() {
 		case role == topology.ObservedHeld:
 			p.problem(v1.ReasonMemberDown, "%s is held: it serves nobody until there is a primary to follow.", m.Name)
 		}
+	}
+}
+
+// sayMemberEvents tells once of each member that cannot come up or has stopped itself.
+func (p *pass) sayMemberEvents(r *Reconciler) {
+	for i := range p.state.Members {
+		m := &p.state.Members[i]
+		stuck, isolated := "stuck "+m.Name, "isolated "+m.Name
+		switch {
+		case m.Pod.Broken == "":
+			p.memory.settled(stuck)
+		case p.memory.once(stuck, m.Pod.UID):
+			events.MemberStuck.Emit(r.Recorder, p.cluster, m.Name, m.Pod.Broken)
+		}
+		switch {
+		case m.Agent == nil || !m.Agent.Isolated:
+			p.memory.settled(isolated)
+		case p.memory.once(isolated, m.Pod.UID):
+			events.MemberIsolated.Emit(r.Recorder, p.cluster, m.Name)
+		}
+	}
+}
+
+// sayApproval tells once for each generation of the spec that a person is waited for.
+func (p *pass) sayApproval(r *Reconciler) {
+	if p.decision.State != topology.AwaitingConsent {
+		return
+	}
+	if p.memory.once("approval", strconv.FormatInt(p.cluster.Generation, 10)) {
+		events.ApprovalNeeded.Emit(r.Recorder, p.cluster, p.cluster.Status.Primary, naming.AnnotationApprovePrimaryRestart, p.cluster.Generation)
 	}
 }
 

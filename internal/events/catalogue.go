@@ -17,15 +17,13 @@ var (
 	// HandOverFailed: primary that stays, the server's words.
 	HandOverFailed = Event{typeWarning, "HandOverFailed", "HandOver", "%s stays primary, the hand-over failed: %s"}
 	// OldPrimaryRejoined: pod, bytes that only it had.
-	OldPrimaryRejoined = Event{typeNormal, "OldPrimaryRejoined", "Rejoin", "Former primary %s follows the new one; %d bytes of unconfirmed writes that only it had were discarded"}
+	OldPrimaryRejoined = Event{typeNormal, "OldPrimaryRejoined", "Rejoin", "Former primary %s follows the new one; %d bytes of unconfirmed writes that only it had are discarded"}
 )
 
 // Members.
 var (
 	// MemberRestart: pod, the reasons.
 	MemberRestart = Event{typeNormal, "MemberRestart", "Restart", "Restarting %s: %s"}
-	// MemberReplaced: pod, why.
-	MemberReplaced = Event{typeNormal, "MemberReplaced", "Replace", "Replacing the pod of %s: %s"}
 	// MemberStuck: pod, why.
 	MemberStuck = Event{typeWarning, "MemberStuck", "Observe", "%s cannot come up: %s"}
 	// MemberIsolated: pod.
@@ -48,8 +46,6 @@ var (
 
 // Configuration and credentials.
 var (
-	// ConfigApplied: the parameters' names.
-	ConfigApplied = Event{typeNormal, "ConfigApplied", "Configure", "Every member took over the new configuration: %s"}
 	// ConfigRejected: what the server or the check said.
 	ConfigRejected = Event{typeWarning, "ConfigRejected", "Configure", "The configuration was refused and is not in effect: %s"}
 	// PasswordChanged: grace period.
@@ -74,9 +70,9 @@ var (
 func All() []Event {
 	return []Event{
 		Bootstrapped, FailoverStarted, FailoverCompleted, FailoverBlocked, HandOverStarted, HandOverCompleted, HandOverFailed, OldPrimaryRejoined,
-		MemberRestart, MemberReplaced, MemberStuck, MemberIsolated, MemberKilled, DivergentData, ApprovalNeeded,
+		MemberRestart, MemberStuck, MemberIsolated, MemberKilled, DivergentData, ApprovalNeeded,
 		ScaledOut, ScaledIn,
-		ConfigApplied, ConfigRejected, PasswordChanged, OldPasswordRetired, SecretInvalid, CertificatesRenewed,
+		ConfigRejected, PasswordChanged, OldPasswordRetired, SecretInvalid, CertificatesRenewed,
 		NameConflict, RepairedObject,
 	}
 }

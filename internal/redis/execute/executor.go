@@ -49,6 +49,7 @@ type Target struct {
 type Announcer interface {
 	Announce(c *v1.RedisCluster, a topology.Announce)
 	Restarting(c *v1.RedisCluster, d topology.DeletePod)
+	Killed(c *v1.RedisCluster, k topology.Kill)
 	ConfigRefused(c *v1.RedisCluster, pod string, why string)
 }
 
@@ -142,11 +143,11 @@ func (e *Executor) kill(ctx context.Context, r *Run, k topology.Kill) error {
 	if !ok {
 		return fmt.Errorf("kill server of %s: no agent of pod UID %s", k.Pod, k.UID)
 	}
-	r.Log.Info("killing a server that must not go on", "pod", k.Pod, "reason", k.Reason)
 	order := wire.Kill{Cluster: r.State.Want.Cluster, Epoch: k.Epoch, Reason: k.Reason}
 	if _, err := e.Orders.Kill(ctx, contact.Member, order); err != nil {
 		return fmt.Errorf("kill server of %s: %w", k.Pod, err)
 	}
+	e.Announcer.Killed(r.Cluster, k)
 	return nil
 }
 

@@ -196,6 +196,7 @@ func agentOf(r *wire.Record, cluster *v1.RedisCluster) *topology.Agent {
 		Stopping:        r.Stopping,
 		Final:           r.Final,
 		Fenced:          r.WritesFenced,
+		Isolated:        r.Isolated,
 		ConfigError:     r.AssignmentError,
 		Peers:           map[string]topology.Touch{},
 	}

@@ -121,6 +121,8 @@ const (
 	HandOverStarted   Occasion = "HandOverStarted"
 	HandOverCompleted Occasion = "HandOverCompleted"
 	HandOverGivenUp   Occasion = "HandOverGivenUp"
+	// WritesDiscarded: a former primary holds unconfirmed writes that its successor has not got.
+	WritesDiscarded Occasion = "WritesDiscarded"
 )
 
 // Announce carries an occasion and who it concerns.
@@ -129,6 +131,8 @@ type Announce struct {
 	From     string
 	To       string
 	Reason   string
+	// Bytes concerned, for WritesDiscarded.
+	Bytes int64
 }
 
 // Disrupts says whether the step takes something from a client or from redundancy.

@@ -142,8 +142,10 @@ type Agent struct {
 	// Stopping: the pod got its signal to end. Final: the server ended in order, for good.
 	Stopping bool
 	Final    bool
-	// Fenced: the agent blocks writes, as its lease ran out.
-	Fenced bool
+	// Fenced: the agent blocks writes, as its lease ran out. Isolated: it killed its server, as it had
+	// heard nobody for too long.
+	Fenced   bool
+	Isolated bool
 	// ConfigError says why the wishes were not applied.
 	ConfigError string
 	// Peers says, by pod name, when this agent and a peer were last in touch.

@@ -179,6 +179,22 @@ func (s *State) complete(d *Decision, t *Transition, p *Member) {
 	d.add(Step{Store: &next}, Step{Route: &Route{Pod: p.Name, UID: p.Pod.UID}})
 	s.assignFollowers(d, p, t.Epoch, next.SyncSet)
 	d.add(Step{Announce: &Announce{Occasion: completed(t.Kind), From: t.From, To: p.Name, Reason: t.Reason}})
+	if n := s.discarded(p); n > 0 {
+		d.add(Step{Announce: &Announce{Occasion: WritesDiscarded, From: s.Intent.Primary, To: p.Name, Bytes: n}})
+	}
+}
+
+// discarded is how many bytes of its history the former primary holds beyond the point where the new
+// one took over, as far as it is there to tell. Nobody confirmed them.
+func (s *State) discarded(p *Member) int64 {
+	former := s.member(s.Intent.Primary)
+	if former == nil || former.Name == p.Name || !s.heldAt(former, 0) || former.Agent.Facts.ReplID != s.Intent.ReplID {
+		return 0
+	}
+	if p.Agent.Facts.ReplID2 != s.Intent.ReplID || p.Agent.Facts.SecondOffset <= 0 {
+		return 0
+	}
+	return max(0, former.Agent.Facts.Offset-(p.Agent.Facts.SecondOffset-1))
 }
 
 func completed(kind Kind) Occasion {
