@@ -50,7 +50,10 @@ func (r *Reconciler) configuration(_ context.Context, p *pass, _ *steps.Alarm) (
 
 // connect tells the fleet which agents there are.
 func (r *Reconciler) connect(_ context.Context, p *pass, _ *steps.Alarm) (steps.Outcome, error) {
-	target := fleet.Target{TLS: p.tls, Detection: p.cluster.Spec.Failover.Detection.Duration}
+	target := fleet.Target{
+		TLS: p.tls, Detection: p.cluster.Spec.Failover.Detection.Duration,
+		RequiredEpoch: storedEpoch(&p.cluster.Status),
+	}
 	for _, pod := range p.pods {
 		m := fleet.Member{
 			Namespace: p.cluster.Namespace, Cluster: p.cluster.Name, ClusterUID: string(p.cluster.UID),
@@ -62,7 +65,6 @@ func (r *Reconciler) connect(_ context.Context, p *pass, _ *steps.Alarm) (steps.
 		target.Members = append(target.Members, m)
 	}
 	r.Fleet.Sync(p.key(), target)
-	r.Fleet.RequireEpoch(p.key(), storedEpoch(&p.cluster.Status))
 	return steps.Continue, nil
 }
 
