@@ -18,6 +18,7 @@ type options struct {
 	redisImage     string
 	valkeyImage    string
 	namespace      string
+	podName        string
 	verbose        bool
 }
 
@@ -30,6 +31,7 @@ func (o *options) bind(f *pflag.FlagSet) {
 	f.StringVar(&o.redisImage, "redis-image", "redis", "repository of the Redis images that spec.version is looked up in")
 	f.StringVar(&o.valkeyImage, "valkey-image", "valkey/valkey", "repository of the Valkey images that spec.version is looked up in")
 	f.StringVar(&o.namespace, "namespace", os.Getenv("POD_NAMESPACE"), "namespace that the manager runs in; the environment's POD_NAMESPACE by default")
+	f.StringVar(&o.podName, "pod-name", os.Getenv("POD_NAME"), "name of the manager's pod, under which it holds the lease; the environment's POD_NAME by default")
 	f.BoolVar(&o.verbose, "verbose", false, "log the flow of every pass")
 }
 
@@ -40,6 +42,9 @@ func (o *options) validate() error {
 	}
 	if o.namespace == "" {
 		errs = append(errs, fmt.Errorf("--namespace is empty: set it, or POD_NAMESPACE by the downward API"))
+	}
+	if o.leaderElect && o.podName == "" {
+		errs = append(errs, fmt.Errorf("--pod-name is empty: set it, or POD_NAME by the downward API"))
 	}
 	return errors.Join(errs...)
 }

@@ -11,10 +11,14 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -91,6 +95,10 @@ func newManager(o options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("find the API server: %w", err)
 	}
 	config.QPS, config.Burst = clientQPS, clientBurst
+	lock, err := leaseLock(config, o)
+	if err != nil {
+		return nil, err
+	}
 	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme,
@@ -99,19 +107,32 @@ func newManager(o options) (ctrl.Manager, error) {
 			BindAddress: o.metricsAddress, SecureServing: true,
 			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
-		HealthProbeBindAddress:        o.probeAddress,
-		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       o.namespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &lease,
-		RenewDeadline:                 &renew,
-		RetryPeriod:                   &retry,
+		HealthProbeBindAddress:              o.probeAddress,
+		LeaderElection:                      o.leaderElect,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       &lease,
+		RenewDeadline:                       &renew,
+		RetryPeriod:                         &retry,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the manager: %w", err)
 	}
 	return mgr, nil
+}
+
+// leaseLock holds the lease under the pod's name. A manager that is killed and restarted in its pod then
+// takes its own lease back at once: the process that held it is surely dead.
+func leaseLock(config *rest.Config, o options) (resourcelock.Interface, error) {
+	clients, err := kubernetes.NewForConfig(rest.AddUserAgent(config, "leader-election"))
+	if err != nil {
+		return nil, fmt.Errorf("make the client of the lease: %w", err)
+	}
+	return &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: o.namespace, Name: leaseName},
+		Client:     clients.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: o.podName},
+	}, nil
 }
 
 // cachedObjects keeps foreign objects out of the cache: everything of a cluster carries its label. Managed

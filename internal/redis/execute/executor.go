@@ -187,7 +187,8 @@ func (e *Executor) deletePod(ctx context.Context, r *Run, d topology.DeletePod) 
 }
 
 func (e *Executor) announce(r *Run, a topology.Announce) {
-	if a.Occasion == topology.HandOverGivenUp {
+	// One that was given up because its target became unfit may be tried with another at once.
+	if a.Occasion == topology.HandOverGivenUp && r.State.HandOverFailures >= topology.MaxHandOverFailures {
 		r.Memory.HandOverGivenUp(e.Now())
 	}
 	e.Announcer.Announce(r.Cluster, a)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// maxHandOverFailures after which a hand-over is given up for a while.
-const maxHandOverFailures = 3
+// MaxHandOverFailures is how often the engine may refuse a hand-over before none is begun for a while.
+const MaxHandOverFailures = 3
 
 // relieve moves the role away from a primary whose pod is about to end. Without a replica in step
 // nothing can be done but wait: the failover follows when the server is down.
@@ -80,7 +80,7 @@ func (s *State) continueHandOver(d *Decision, t *Transition) {
 		d.wake(s.untilLost(from))
 	case !from.Agent.Facts.IsPrimary:
 		s.awaitSuccessor(d, t, to)
-	case !s.linked(to, from) || s.HandOverFailures >= maxHandOverFailures:
+	case !s.linked(to, from) || to.Agent.Stopping || to.Pod.Terminating || s.HandOverFailures >= MaxHandOverFailures:
 		s.giveUp(d, t, from)
 	case s.RoutedUID != "":
 		d.add(Step{Route: &Route{}}, Step{HandOver: &Move{From: t.From, To: t.To, Epoch: t.Epoch}})

@@ -12,7 +12,7 @@ func TestWhenAPrimaryIsRelieved(t *testing.T) {
 	t.Parallel()
 	const begins = "store HandOver db-0 → db-1 @6"
 	const announced = "announce HandOverStarted"
-	const stays = "assign Primary[db-0] Replica[db-1 db-2] @5"
+	const stays = "assign Replica[db-1 db-2] @5"
 	check(t, map[string]row{
 		"its pod got the signal to end": {
 			state: rs.Settled(3, rs.Member(0, rs.Stopping())),
