@@ -46,7 +46,7 @@ func (m *member) metrics(now time.Duration) []exposition.Family {
 		return exposition.One(exposition.Gauge, "holdfast_agent_"+name, help, value)
 	}
 	truth := func(name, help string, value bool) exposition.Family {
-		return gauge(name, help, exposition.Truth(value))
+		return gauge(name, help, exposition.Truth(value).Value())
 	}
 	return []exposition.Family{
 		gauge("epoch", "Highest epoch that the agent has seen.", float64(m.epochs.Seen)),
@@ -65,7 +65,7 @@ func (m *member) metrics(now time.Duration) []exposition.Family {
 func (m *member) phaseMetric() exposition.Family {
 	f := exposition.Family{Name: "holdfast_agent_server_phase", Help: "1 for the phase that the server process is in.", Kind: exposition.Gauge}
 	for _, p := range []wire.ServerPhase{wire.ServerWaiting, wire.ServerStarting, wire.ServerRunning, wire.ServerUnresponsive, wire.ServerDown} {
-		f.Series = append(f.Series, exposition.Series{Label: "phase", LabelValue: string(p), Value: exposition.Truth(m.server.Phase == p)})
+		f.Series = append(f.Series, exposition.Series{Label: "phase", LabelValue: string(p), Value: exposition.Truth(m.server.Phase == p).Value()})
 	}
 	return f
 }

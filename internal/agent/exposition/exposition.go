@@ -40,9 +40,12 @@ func One(kind Kind, name, help string, value float64) Family {
 	return Family{Name: name, Help: help, Kind: kind, Series: []Series{{Value: value}}}
 }
 
-// Truth is 1 for true and 0 for false.
-func Truth(b bool) float64 {
-	if b {
+// Truth is a value that is either true or false.
+type Truth bool
+
+// Value is 1 for true and 0 for false.
+func (t Truth) Value() float64 {
+	if t {
 		return 1
 	}
 	return 0

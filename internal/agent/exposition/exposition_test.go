@@ -17,8 +17,8 @@ func TestPrometheusReadsWhatIsWritten(t *testing.T) {
 	err := exposition.Write(&b, []exposition.Family{
 		exposition.One(exposition.Counter, "writes_total", "Writes.\nOf all kinds \\ sorts.", 12345678901),
 		{Name: "role", Help: "Role.", Kind: exposition.Gauge, Series: []exposition.Series{
-			{Label: "role", LabelValue: odd, Value: exposition.Truth(true)},
-			{Label: "role", LabelValue: "other", Value: exposition.Truth(false)},
+			{Label: "role", LabelValue: odd, Value: exposition.Truth(true).Value()},
+			{Label: "role", LabelValue: "other", Value: exposition.Truth(false).Value()},
 		}},
 		{Name: "absent", Help: "Nothing.", Kind: exposition.Gauge},
 	})

@@ -67,7 +67,9 @@ func TestAFrozenServerIsUnresponsiveAndCanBeKilled(t *testing.T) {
 	if r2.Server.Phase != wire.ServerDown || r2.Server.KilledEpoch != 3 || r2.Epoch != 3 {
 		t.Errorf("after the kill: %+v", r2)
 	}
-	<-hanging
+	if err := <-hanging; refusedWith(err) != wire.CodeEngine {
+		t.Errorf("the order that hung ended with %v", err)
+	}
 	// Nothing starts it but an assignment of the kill's epoch.
 	if _, err := m.order(http.MethodPut, wire.PathAssignment, w.assignment(wire.RolePrimary, 2)); refusedWith(err) != wire.CodeStaleEpoch {
 		t.Errorf("an assignment from before the kill: %v", err)

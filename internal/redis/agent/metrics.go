@@ -13,7 +13,7 @@ func (e *Engine) Metrics() []exposition.Family {
 	e.mu.Lock()
 	state, answered := e.seen.state, e.seen.answered
 	e.mu.Unlock()
-	all := []exposition.Family{exposition.One(exposition.Gauge, prefix+"up", "1 while the server answers.", exposition.Truth(answered))}
+	all := []exposition.Family{exposition.One(exposition.Gauge, prefix+"up", "1 while the server answers.", exposition.Truth(answered).Value())}
 	if !answered {
 		return all
 	}
@@ -30,7 +30,7 @@ const prefix = "holdfast_redis_"
 func labelled(s protocol.State) []exposition.Family {
 	role := exposition.Family{Name: prefix + "role", Help: "1 for the role that the server has.", Kind: exposition.Gauge}
 	for _, r := range []wire.Role{wire.RoleHeld, wire.RolePrimary, wire.RoleReplica} {
-		role.Series = append(role.Series, exposition.Series{Label: "role", LabelValue: string(r), Value: exposition.Truth(roleOf(s) == r)})
+		role.Series = append(role.Series, exposition.Series{Label: "role", LabelValue: string(r), Value: exposition.Truth(roleOf(s) == r).Value()})
 	}
 	keys := exposition.Family{Name: prefix + "keys", Help: "Keys by database.", Kind: exposition.Gauge}
 	expiring := exposition.Family{Name: prefix + "expiring_keys", Help: "Keys with an expiry by database.", Kind: exposition.Gauge}
@@ -66,14 +66,14 @@ func counter(name, help string, value func(protocol.State) int64) number {
 func serverNumbers() []number {
 	return []number{
 		gauge("uptime_seconds", "Time since the server started.", func(s protocol.State) float64 { return s.Uptime.Seconds() }),
-		gauge("loading", "1 while the server reads its data from disk.", func(s protocol.State) float64 { return exposition.Truth(s.Loading) }),
+		gauge("loading", "1 while the server reads its data from disk.", func(s protocol.State) float64 { return exposition.Truth(s.Loading).Value() }),
 		gauge("connected_clients", "Clients that are connected.", func(s protocol.State) float64 { return float64(s.Clients.Connected) }),
 		gauge("blocked_clients", "Clients that wait in a blocking command.", func(s protocol.State) float64 { return float64(s.Clients.Blocked) }),
 		gauge("memory_used_bytes", "Memory that the server has allocated.", func(s protocol.State) float64 { return float64(s.Memory.Used) }),
 		gauge("memory_resident_bytes", "Memory of the process as the kernel counts it.", func(s protocol.State) float64 { return float64(s.Memory.Resident) }),
 		gauge("memory_max_bytes", "Limit for the data; 0: none.", func(s protocol.State) float64 { return float64(s.Memory.Max) }),
 		gauge("commands_per_second", "Rate of commands at present.", func(s protocol.State) float64 { return float64(s.Counters.CommandsPerSecond) }),
-		gauge("save_failed", "1 if the last attempt to write to disk went wrong.", func(s protocol.State) float64 { return exposition.Truth(s.SaveFailed || s.AppendFailed) }),
+		gauge("save_failed", "1 if the last attempt to write to disk went wrong.", func(s protocol.State) float64 { return exposition.Truth(s.SaveFailed || s.AppendFailed).Value() }),
 		counter("commands_total", "Commands processed.", func(s protocol.State) int64 { return s.Counters.Commands }),
 		counter("connections_total", "Connections accepted.", func(s protocol.State) int64 { return s.Counters.Connections }),
 		counter("keyspace_hits_total", "Look-ups of keys that exist.", func(s protocol.State) int64 { return s.Counters.Hits }),
@@ -87,9 +87,9 @@ func replicationNumbers() []number {
 	return []number{
 		gauge("replication_offset_bytes", "Offset that the server has processed.", func(s protocol.State) float64 { return float64(s.Offset) }),
 		gauge("replication_link_up", "1 while the link to the primary is up; 1 on a primary.", func(s protocol.State) float64 {
-			return exposition.Truth(s.Link.Up || s.Role == protocol.RolePrimary)
+			return exposition.Truth(s.Link.Up || s.Role == protocol.RolePrimary).Value()
 		}),
-		gauge("replication_sync_in_progress", "1 while a full synchronisation runs.", func(s protocol.State) float64 { return exposition.Truth(s.SyncInProgress) }),
+		gauge("replication_sync_in_progress", "1 while a full synchronisation runs.", func(s protocol.State) float64 { return exposition.Truth(s.SyncInProgress).Value() }),
 		gauge("replication_last_io_seconds", "Time since the last byte from the primary; -1: no link.", func(s protocol.State) float64 {
 			if s.Link.LastIO == protocol.Never {
 				return -1

@@ -181,17 +181,24 @@ func (m *member) connect() {
 	if err != nil {
 		m.w.t.Fatal(err)
 	}
-	response, err := m.http.Do(request)
-	if err != nil {
+	opened := make(chan error, 1)
+	go func() {
+		defer echoes.Close()
+		response, err := m.http.Do(request)
+		opened <- err
+		if err != nil {
+			return
+		}
+		defer response.Body.Close()
+		m.readStream(response.Body, echoes)
+	}()
+	if err := <-opened; err != nil {
 		m.w.t.Fatal(err)
 	}
-	go m.readStream(response, echoes)
 }
 
-func (m *member) readStream(response *http.Response, echoes *io.PipeWriter) {
-	defer response.Body.Close()
-	defer echoes.Close()
-	decoder, encoder := json.NewDecoder(response.Body), json.NewEncoder(echoes)
+func (m *member) readStream(records io.Reader, echoes io.Writer) {
+	decoder, encoder := json.NewDecoder(records), json.NewEncoder(echoes)
 	for {
 		var r wire.Record
 		if err := decoder.Decode(&r); err != nil {
@@ -331,10 +338,6 @@ func withPeers(members ...*member) change {
 		}
 		a.LeasePeers = (len(members) + 1) / 2
 	}
-}
-
-func withParameter(name, value string) change {
-	return func(_ *wire.Assignment, w *facts.Wishes) { w.Parameters[name] = value }
 }
 
 // assign sends an assignment until it is in force.
