@@ -105,8 +105,11 @@ func liveAndDie(t *testing.T, h *Hierarchy) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = cmd.Wait() // it was killed, as it should be
+	}()
 	t.Cleanup(func() {
 		if err := h.Kill(name, time.Second); err != nil {
 			t.Error(err)

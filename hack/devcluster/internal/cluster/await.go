@@ -36,7 +36,7 @@ func poll(ctx context.Context, patience time.Duration, check func() error) error
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
 		case <-time.After(pollInterval):
 		}
 	}

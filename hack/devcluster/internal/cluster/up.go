@@ -60,7 +60,7 @@ func (c *Cluster) Up(ctx context.Context, n int) error {
 	if err := c.awaitReady(ctx, nodes); err != nil {
 		return err
 	}
-	c.Progress.Note("\n%d nodes are ready after %.1f s.\n\n  export KUBECONFIG=%s", len(nodes), time.Since(start).Seconds(), c.Dirs.Kubeconfig())
+	c.Progress.Note("\n%s ready after %.1f s.\n\n  export KUBECONFIG=%s", count(nodes), time.Since(start).Seconds(), c.Dirs.Kubeconfig())
 	return nil
 }
 
@@ -123,6 +123,13 @@ func (c *Cluster) plan(n int) ([]int, error) {
 	return nodes, nil
 }
 
+func count(nodes []int) string {
+	if len(nodes) == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", len(nodes))
+}
+
 func (c *Cluster) start(ctx context.Context, nodes []int) error {
 	steps := []struct {
 		label string
@@ -132,7 +139,7 @@ func (c *Cluster) start(ctx context.Context, nodes []int) error {
 		{"certificates", func() error { return c.certificates(nodes) }},
 		{"registry and storage", func() error { return c.startHost(ctx) }},
 		{"control plane started", c.startControlPlane},
-		{fmt.Sprintf("%d nodes started", len(nodes)), func() error { return c.startNodes(nodes) }},
+		{count(nodes) + " started", func() error { return c.startNodes(nodes) }},
 		{"API server answers", func() error { return c.awaitAPIServer(ctx) }},
 		{"CoreDNS and StorageClass applied", func() error { return c.applyAddons(ctx) }},
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/registry"
 )
 
-// containerdConfig: the restriction of oom_score_adj is for machines without
+// containerdConfig: layers are not kept a second time once they are unpacked. The restriction of oom_score_adj is for machines without
 // CAP_SYS_RESOURCE, where every sandbox fails otherwise.
 func (s Spec) containerdConfig() string {
 	return fmt.Sprintf(`version = 3
@@ -19,6 +19,8 @@ disabled_plugins = ["io.containerd.nri.v1.nri", "io.containerd.tracing.processor
 [grpc]
   address = %[1]q
 
+[plugins."io.containerd.cri.v1.images"]
+  discard_unpacked_layers = true
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = %[2]q
 [plugins."io.containerd.cri.v1.images".registry]
