@@ -12,22 +12,27 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/redis/go-redis/v9"
 
-	"github.com/holdfast-dev/holdfast/internal/testkit/devcluster"
+	"github.com/holdfast-dev/holdfast/internal/testkit/fault"
 	"github.com/holdfast-dev/holdfast/internal/testkit/lab"
 )
 
 // environment is what all specs share. It is opened once and never changed.
 type environment struct {
 	lab *lab.Lab
-	// faults of nodes and of the network; toolError says why there are none.
-	faults     devcluster.Tool
-	faultError error
+	kit fault.Kit
 	// artifacts is the directory for what a failed spec leaves.
 	artifacts string
 }
 
+// silent keeps the client library from logging each refused connection: the history records them.
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 var openEnvironment = sync.OnceValues(func() (environment, error) {
+	redis.SetLogger(silent{})
 	repository, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		return environment{}, err
@@ -44,7 +49,7 @@ var openEnvironment = sync.OnceValues(func() (environment, error) {
 	if e.artifacts == "" {
 		e.artifacts = filepath.Join(repository, ".bench", "e2e", time.Now().Format("20060102-150405"))
 	}
-	e.faults, e.faultError = devcluster.Find(repository, os.Getenv("DEVCLUSTER"))
+	e.kit = fault.NewKit(l, repository, os.Getenv("DEVCLUSTER"))
 	return e, nil
 })
 
@@ -55,13 +60,14 @@ func env() environment {
 	return e
 }
 
-// nodeFaults is the tool for faults of nodes and of the network; without it the spec is skipped, loudly.
-func nodeFaults() devcluster.Tool {
+// made wants that a fault is in force. Where the nodes are not on this machine, a fault of a process, a
+// node or the network is impossible, and the spec is skipped, loudly.
+func made(err error) {
 	GinkgoHelper()
-	if e := env(); e.faultError != nil {
-		Skip("SKIPPED, no fault was made: " + e.faultError.Error())
+	if err != nil && env().kit.Impossible(err) {
+		Skip("SKIPPED, no fault was made: " + err.Error())
 	}
-	return env().faults
+	Expect(err).NotTo(HaveOccurred(), "the fault did not happen")
 }
 
 func TestE2E(t *testing.T) {
@@ -79,8 +85,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		return err
 	})).To(Succeed())
 	By("clearing away what an aborted run left")
-	if env().faultError == nil {
-		Expect(env().faults.Heal(ctx)).To(Succeed())
+	if kit := env().kit; kit.ToolError == nil {
+		Expect(kit.Tool.Heal(ctx)).To(Succeed())
 	}
 	left, err := l.TestNamespaces(ctx)
 	Expect(err).NotTo(HaveOccurred())

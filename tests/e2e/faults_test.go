@@ -9,9 +9,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	dbv1 "github.com/holdfast-dev/holdfast/api/v1"
+	"github.com/holdfast-dev/holdfast/internal/testkit/fault"
 	"github.com/holdfast-dev/holdfast/internal/testkit/lab"
 	"github.com/holdfast-dev/holdfast/internal/testkit/trial"
 )
@@ -27,11 +27,11 @@ const (
 	primaryStays outcome = "the primary stays"
 )
 
-// fault is something that happens to a cluster under load.
-type fault struct {
+// trouble is something that happens to a cluster under load.
+type trouble struct {
 	name string
 	// inject makes the fault and returns what takes it back; nil: nothing has to be.
-	inject func(context.Context, *scene, *corev1.Pod) (func(context.Context) error, error)
+	inject func(context.Context, *scene, *corev1.Pod) (fault.Heal, error)
 	want   outcome
 	// gap bounds the time without an accepted write.
 	gap time.Duration
@@ -43,12 +43,12 @@ type fault struct {
 	core bool
 }
 
-func faults() []fault {
-	return []fault{
+func troubles() []trouble {
+	return []trouble{
 		{name: "the primary's server is killed", inject: killServer, want: primaryMoves, gap: time.Second, restarted: 1, core: true},
 		{name: "a replica's server is killed", inject: killReplica, want: primaryStays, gap: time.Second, restarted: 1},
-		{name: "the primary's pod is deleted", inject: deletePod(nil), want: primaryMoves, gap: time.Second, restarted: 1, core: true},
-		{name: "the primary's pod is deleted by force", inject: deletePod(new(int64)), want: primaryMoves, gap: 1500 * time.Millisecond, restarted: 1, core: true},
+		{name: "the primary's pod is deleted", inject: deletePod, want: primaryMoves, gap: time.Second, restarted: 1, core: true},
+		{name: "the primary's pod is deleted by force", inject: deletePodByForce, want: primaryMoves, gap: 1500 * time.Millisecond, restarted: 1, core: true},
 		{name: "the primary's node loses power", inject: stopNode, want: primaryMoves, gap: detection + 2*time.Second,
 			holds: 2 * detection, restarted: 1, core: true},
 		{name: "the primary's node freezes for longer than detection and comes back", inject: freezeNode, want: primaryMoves,
@@ -69,7 +69,7 @@ var _ = Describe("Faults under load", func() {
 		Describe(string(engine), Label(string(engine)), Ordered, ContinueOnFailure, func() {
 			var s *scene
 			BeforeAll(func(ctx SpecContext) { s = newScene(ctx, "faults", withEngine(engine)) }, NodeTimeout(untilSettled))
-			for _, f := range faults() {
+			for _, f := range troubles() {
 				if !f.core && engine != dbv1.EngineRedis {
 					continue
 				}
@@ -93,7 +93,7 @@ func withEngine(engine dbv1.RedisEngine) lab.Change {
 
 // endure makes one fault under load and wants: the role where it belongs, writes again while the fault
 // is in force, partial resynchronisation of the survivors, nothing lost, and a settled cluster in the end.
-func (s *scene) endure(ctx context.Context, f fault) {
+func (s *scene) endure(ctx context.Context, f trouble) {
 	GinkgoHelper()
 	s.settle(ctx)
 	primary := s.primary(ctx)
@@ -104,7 +104,7 @@ func (s *scene) endure(ctx context.Context, f fault) {
 
 	at := t.Mark("%s: %s", f.name, primary.Name)
 	heal, err := f.inject(ctx, s, primary)
-	Expect(err).NotTo(HaveOccurred(), "the fault did not happen")
+	made(err)
 	if heal != nil {
 		healed := false
 		undo := func(ctx context.Context) error {
@@ -163,7 +163,7 @@ func (s *scene) syncs(ctx context.Context, t *trial.Trial) map[string]trial.Sync
 }
 
 // wantPartialSyncs wants that members whose server went on resumed by a partial synchronisation.
-func (s *scene) wantPartialSyncs(ctx context.Context, t *trial.Trial, f fault, before map[string]trial.Syncs) {
+func (s *scene) wantPartialSyncs(ctx context.Context, t *trial.Trial, f trouble, before map[string]trial.Syncs) {
 	GinkgoHelper()
 	primary := s.primary(ctx)
 	now, err := t.Syncs(ctx, primary)
@@ -173,52 +173,53 @@ func (s *scene) wantPartialSyncs(ctx context.Context, t *trial.Trial, f fault, b
 	Expect(since.Full).To(BeNumerically("<=", f.restarted), "a survivor was synchronised in full")
 }
 
-func killServer(ctx context.Context, _ *scene, primary *corev1.Pod) (func(context.Context) error, error) {
-	return nil, server(primary).Kill(ctx)
+func killServer(ctx context.Context, _ *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return nil, env().kit.KillServer(ctx, primary)
 }
 
-func killReplica(ctx context.Context, s *scene, _ *corev1.Pod) (func(context.Context) error, error) {
-	return nil, server(&s.replicas(ctx)[0]).Kill(ctx)
+func killReplica(ctx context.Context, s *scene, _ *corev1.Pod) (fault.Heal, error) {
+	return nil, env().kit.KillServer(ctx, &s.replicas(ctx)[0])
 }
 
-func freezeServer(ctx context.Context, _ *scene, primary *corev1.Pod) (func(context.Context) error, error) {
-	p := server(primary)
-	thaw := func(ctx context.Context) error {
-		if !p.Alive() {
-			return nil // Its agent killed it, as it should.
-		}
-		return p.Thaw(ctx)
+func freezeServer(ctx context.Context, _ *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return env().kit.FreezeServer(ctx, primary)
+}
+
+func deletePod(ctx context.Context, _ *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return nil, env().kit.DeletePod(ctx, primary)
+}
+
+func deletePodByForce(ctx context.Context, _ *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return nil, env().kit.DeletePodByForce(ctx, primary)
+}
+
+func stopNode(ctx context.Context, _ *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return env().kit.StopNode(ctx, primary)
+}
+
+func freezeNode(ctx context.Context, _ *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return env().kit.FreezeNode(ctx, primary)
+}
+
+// cutFromAll leaves the primary only its clients and its own node, whose kubelet goes on probing it.
+func cutFromAll(ctx context.Context, s *scene, primary *corev1.Pod) (fault.Heal, error) {
+	managers, err := s.Lab.ManagerPods(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return thaw, p.Freeze(ctx)
+	return env().kit.Cut(ctx, primary, append(s.replicas(ctx), managers...)...)
 }
 
-func deletePod(grace *int64) func(context.Context, *scene, *corev1.Pod) (func(context.Context) error, error) {
-	return func(ctx context.Context, s *scene, pod *corev1.Pod) (func(context.Context) error, error) {
-		return nil, s.deletePod(ctx, pod, grace)
+func cutFromManager(ctx context.Context, s *scene, primary *corev1.Pod) (fault.Heal, error) {
+	managers, err := s.Lab.ManagerPods(ctx)
+	if err != nil {
+		return nil, err
 	}
+	return env().kit.Cut(ctx, primary, managers...)
 }
 
-func (s *scene) deletePod(ctx context.Context, pod *corev1.Pod, grace *int64) error {
-	options := []client.DeleteOption{client.Preconditions{UID: &pod.UID}}
-	if grace != nil {
-		options = append(options, client.GracePeriodSeconds(*grace))
-	}
-	if err := s.Lab.Client.Delete(ctx, pod.DeepCopy(), options...); err != nil {
-		return fmt.Errorf("delete pod %s: %w", pod.Name, err)
-	}
-	return nil
-}
-
-func stopNode(ctx context.Context, _ *scene, primary *corev1.Pod) (func(context.Context) error, error) {
-	tool, node := nodeFaults(), primary.Spec.NodeName
-	start := func(ctx context.Context) error { return tool.StartNode(ctx, node) }
-	return start, tool.StopNode(ctx, node)
-}
-
-func freezeNode(ctx context.Context, _ *scene, primary *corev1.Pod) (func(context.Context) error, error) {
-	tool, node := nodeFaults(), primary.Spec.NodeName
-	thaw := func(ctx context.Context) error { return tool.ThawNode(ctx, node) }
-	return thaw, tool.FreezeNode(ctx, node)
+func cutFromReplicas(ctx context.Context, s *scene, primary *corev1.Pod) (fault.Heal, error) {
+	return env().kit.Cut(ctx, primary, s.replicas(ctx)...)
 }
 
 // loseAllPods deletes every pod at once. Writes stop meanwhile; none that was confirmed may be missing.
@@ -230,7 +231,7 @@ func (s *scene) loseAllPods(ctx context.Context) {
 	at := t.Mark("all pods are deleted")
 	var errs []error
 	for _, pod := range before {
-		errs = append(errs, s.deletePod(ctx, &pod, nil))
+		errs = append(errs, env().kit.DeletePod(ctx, &pod))
 	}
 	Expect(errors.Join(errs...)).To(Succeed())
 	s.waitForNewPods(ctx, before)

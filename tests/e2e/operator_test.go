@@ -9,12 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-dev/holdfast/internal/testkit/lab"
-	"github.com/holdfast-dev/holdfast/internal/testkit/process"
 	"github.com/holdfast-dev/holdfast/internal/testkit/trial"
 )
-
-// managerProcess is the name of the operator's process.
-const managerProcess = "manager"
 
 // leaseGap bounds a failover that a new leader makes: the lease of 15 s has to run out first.
 const leaseGap = 30 * time.Second
@@ -32,8 +28,10 @@ var _ = Describe("The operator", Serial, Ordered, ContinueOnFailure, func() {
 		primary, leader := s.primary(ctx), s.leader(ctx)
 		t := s.load(ctx, trial.Options{})
 		at := t.Mark("operator and primary are killed")
-		killManager(ctx, leader)
-		Expect(server(primary).Kill(ctx)).To(Succeed())
+		manager, err := env().kit.Manager(leader)
+		made(err)
+		Expect(manager.Kill(ctx)).To(Succeed())
+		s.killServer(ctx, primary)
 		s.flows(ctx, t)
 		s.wantRole(ctx, primaryMoves, primary.Name)
 		s.settle(ctx)
@@ -46,10 +44,11 @@ var _ = Describe("The operator", Serial, Ordered, ContinueOnFailure, func() {
 		It("is killed "+delay.String()+" after the primary, in the middle of the failover", func(ctx SpecContext) {
 			s.settle(ctx)
 			primary, leader := s.primary(ctx), s.leader(ctx)
-			manager := theProcess(leader)
+			manager, err := env().kit.Manager(leader)
+			made(err)
 			t := s.load(ctx, trial.Options{})
 			at := t.Mark("the primary is killed, the operator %s later", delay)
-			Expect(server(primary).Kill(ctx)).To(Succeed())
+			s.killServer(ctx, primary)
 			time.Sleep(delay) // The moment within the failover is what is tested.
 			Expect(manager.Kill(ctx)).To(Succeed())
 			s.flows(ctx, t)
@@ -81,24 +80,11 @@ var _ = Describe("The operator", Serial, Ordered, ContinueOnFailure, func() {
 
 func (s *scene) leader(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
-	pod, err := s.Lab.Leader(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	return pod
-}
-
-// theProcess is the operator's process in a pod.
-func theProcess(pod *corev1.Pod) process.Process {
-	GinkgoHelper()
-	found, err := process.Find(string(pod.UID), managerProcess)
-	Expect(err).NotTo(HaveOccurred())
-	if len(found) == 0 && env().faultError != nil {
-		Skip("SKIPPED, no fault was made: the nodes do not share this machine's processes")
-	}
-	Expect(found).To(HaveLen(1), "processes of the operator in %s", pod.Name)
-	return found[0]
-}
-
-func killManager(ctx context.Context, pod *corev1.Pod) {
-	GinkgoHelper()
-	Expect(theProcess(pod).Kill(ctx)).To(Succeed())
+	var leader *corev1.Pod
+	s.waitUntil(ctx, leaseGap, "a pod of the operator leads", func(ctx context.Context) error {
+		var err error
+		leader, err = s.Lab.Leader(ctx)
+		return err
+	})
+	return leader
 }

@@ -40,26 +40,29 @@ func withReplicas(n int32) lab.Change {
 	return func(rc *dbv1.RedisCluster) { rc.Spec.Replicas = n }
 }
 
-// movePrimaryTo makes a member of at least this ordinal primary, by deleting all below it at once.
+// movePrimaryTo makes a member of at least this ordinal primary: as long as it is an earlier one, it
+// stops the other earlier members and then the primary itself.
 func (s *scene) movePrimaryTo(ctx context.Context, t *trial.Trial, ordinal int) {
 	GinkgoHelper()
-	t.Mark("move the primary to a member that will leave")
-	for _, pod := range s.pods(ctx)[:ordinal] {
-		Expect(s.deletePod(ctx, &pod, nil)).To(Succeed())
+	const attempts = 5
+	for range attempts {
+		primary := s.primary(ctx)
+		if at, err := naming.Ordinal(s.Name, primary.Name); err == nil && at >= ordinal {
+			return
+		}
+		t.Mark("move the primary off %s", primary.Name)
+		for _, pod := range s.pods(ctx)[:ordinal] {
+			if pod.Name != primary.Name {
+				Expect(env().kit.DeletePod(ctx, &pod)).To(Succeed())
+			}
+		}
+		Expect(env().kit.DeletePod(ctx, primary)).To(Succeed())
+		s.settle(ctx)
+		s.flows(ctx, t)
+		s.waitFor(ctx, untilSettled, "under another primary", lab.PrimaryIsNot(primary.Name))
+		s.settle(ctx)
 	}
-	wait, cancel := context.WithTimeout(ctx, untilSettled)
-	defer cancel()
-	Expect(lab.Until(wait, "the primary is a later member", func(ctx context.Context) error {
-		pod, err := s.Primary(ctx)
-		if err != nil {
-			return err
-		}
-		if at, err := naming.Ordinal(s.Name, pod.Name); err != nil || at < ordinal {
-			return fmt.Errorf("it is %s (%w)", pod.Name, err)
-		}
-		return nil
-	})).To(Succeed())
-	s.settle(ctx)
+	Fail("the primary could not be moved to a later member")
 }
 
 // wantClaims waits until so many volume claims are left.

@@ -13,7 +13,6 @@ import (
 
 	dbv1 "github.com/holdfast-dev/holdfast/api/v1"
 	"github.com/holdfast-dev/holdfast/internal/testkit/lab"
-	"github.com/holdfast-dev/holdfast/internal/testkit/process"
 	"github.com/holdfast-dev/holdfast/internal/testkit/trial"
 )
 
@@ -142,13 +141,8 @@ func (s *scene) judge(ctx context.Context, t *trial.Trial, since time.Duration) 
 	}
 }
 
-// server is the database server of a pod, as a process of this machine.
-func server(pod *corev1.Pod) process.Process {
+// killServer kills the database server of a pod.
+func (s *scene) killServer(ctx context.Context, pod *corev1.Pod) {
 	GinkgoHelper()
-	p, err := process.Server(string(pod.UID))
-	if err != nil && env().faultError != nil {
-		Skip("SKIPPED, no fault was made, the nodes do not share this machine's processes: " + err.Error())
-	}
-	Expect(err).NotTo(HaveOccurred())
-	return p
+	made(env().kit.KillServer(ctx, pod))
 }

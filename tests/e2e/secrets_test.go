@@ -27,7 +27,7 @@ var _ = Describe("Secrets", func() {
 		t := s.load(ctx, trial.Options{})
 		at := t.Mark("a life")
 		primary := s.primary(ctx)
-		Expect(server(primary).Kill(ctx)).To(Succeed())
+		s.killServer(ctx, primary)
 		s.flows(ctx, t)
 		s.change(ctx, withConfig("maxmemory-policy", "no-such-policy"))
 		s.waitFor(ctx, untilAvailable, "ConfigRejected", lab.Reason(dbv1.ConditionDegraded, dbv1.ReasonConfigRejected))

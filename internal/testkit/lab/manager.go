@@ -37,7 +37,7 @@ func (l *Lab) Leader(ctx context.Context) (*corev1.Pod, error) {
 		return nil, fmt.Errorf("list leases: %w", err)
 	}
 	for _, lease := range leases.Items {
-		if lease.Spec.HolderIdentity == nil {
+		if lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 			continue
 		}
 		// controller-runtime writes <host name>_<random>, and a pod's host name is its name.
