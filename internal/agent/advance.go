@@ -22,6 +22,10 @@ func (a *Agent) advance() {
 		// What runs came from a manager that has not been heard for a lease.
 		a.job.cancel()
 	}
+	if a.m.isUsurper() {
+		a.opt.Logger.Warn("the server became primary against its assignment")
+		a.m.pending = true
+	}
 	if a.job == nil {
 		a.startNextJob(now)
 	}
@@ -45,7 +49,7 @@ func (a *Agent) startNextJob(now time.Duration) {
 		a.handOver = nil
 		a.start(next)
 	case m.server.Phase != wire.ServerRunning:
-	case m.pending && now >= m.retryAt && (!m.granted || m.leaseHolds(now)):
+	case m.pending && now >= m.retryAt && (m.assigned.Role != wire.RolePrimary || m.leaseHolds(now)):
 		a.startApply()
 	case m.fence != fenceOff && m.fenceMayLift(now):
 		a.startApply()
@@ -57,6 +61,7 @@ func (a *Agent) startApply() {
 	m := a.m
 	assigned, digest := *m.assigned, m.digestOfAssigned
 	epochs := m.epochs
+	m.promoting = assigned.Role == wire.RolePrimary
 	a.start(&job{
 		name:    "apply",
 		timeout: jobTimeout,
@@ -92,7 +97,7 @@ func (a *Agent) applied(digest string, err error) {
 		m.retryAt = now + retryAfter
 		a.opt.Logger.Warn("apply the assignment", "epoch", m.assigned.Epoch, "role", m.assigned.Role, "error", err)
 	}
-	if m.roleInForce && m.leaseHolds(now) {
+	if m.roleInForce && (m.assigned.Role != wire.RolePrimary || m.leaseHolds(now)) {
 		m.fence = fenceOff
 	}
 	if m.roleInForce {

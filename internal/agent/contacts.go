@@ -86,6 +86,19 @@ func (c *contacts) agreeing(now, d time.Duration) int {
 	return n
 }
 
+// agreedAt is the latest time at which n peers had agreed; never if fewer have.
+func (c *contacts) agreedAt(n int) time.Duration {
+	all := make([]time.Duration, 0, len(c.peers))
+	for _, p := range c.peers {
+		all = append(all, p.agreed)
+	}
+	if len(all) < n {
+		return never
+	}
+	slices.Sort(all)
+	return all[len(all)-n]
+}
+
 // silent names the peers that have not answered for d or longer, sorted.
 func (c *contacts) silent(now, d time.Duration) []string {
 	var names []string

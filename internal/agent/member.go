@@ -30,6 +30,11 @@ type member struct {
 	roleInForce bool
 	// granted: this very server process may be primary. Its death ends that, whatever was assigned.
 	granted bool
+	// promoting: the server was told to be primary under assigned, whether or not it answered.
+	promoting bool
+	// inStep: the server was a replica in step since its role is in force. Only such a one can be the
+	// target of a hand-over.
+	inStep bool
 	// handedOver is the epoch of the hand-over that took the role away; 0: none.
 	handedOver int64
 
@@ -119,6 +124,7 @@ func invalid(message string) *Refusal {
 // accept takes an admitted assignment as the newest.
 func (m *member) accept(a wire.Assignment, digest string, now time.Duration) {
 	m.roleInForce = m.roleInForce && sameRole(m.assigned, &a)
+	m.inStep = m.inStep && m.roleInForce
 	m.assigned, m.digestOfAssigned = &a, digest
 	m.pending, m.retryAt = true, now
 	m.handedOver = 0
@@ -161,7 +167,7 @@ func (m *member) seeEpoch(epoch int64, now time.Duration) {
 
 // loseGrant spends the epoch under which the member was primary.
 func (m *member) loseGrant() {
-	m.granted = false
+	m.granted, m.promoting = false, false
 	m.spent = m.epochs.Primary
 }
 
@@ -176,7 +182,7 @@ func (m *member) handedOverUnder(epoch int64) {
 // stripped takes every role and every open order from the member: its server is being killed or is dead.
 func (m *member) stripped() {
 	m.loseGrant()
-	m.roleInForce, m.pending = false, false
+	m.roleInForce, m.pending, m.inStep = false, false, false
 	m.digest, m.handedOver = "", 0
 	m.fence = fenceOff
 }
@@ -207,10 +213,23 @@ func (m *member) answered(now time.Duration, o *Observation) {
 	if o != nil {
 		m.observed = o
 	}
+	if m.roleInForce && m.observed != nil && m.observed.Role == wire.RoleReplica && m.observed.Serving {
+		m.inStep = true
+	}
 	m.server.Phase = wire.ServerStarting
 	if m.observed != nil && m.observed.Loaded {
 		m.server.Phase = wire.ServerRunning
 	}
+}
+
+// isUsurper says whether the server is primary although its assignment says otherwise. A replica in
+// step may be the target of a hand-over, of which the manager has yet to tell; anything else was made
+// primary by an old primary that did not know of a later decision.
+func (m *member) isUsurper() bool {
+	if m.assigned == nil || m.pending || !m.roleInForce || m.observed == nil || m.observed.Role != wire.RolePrimary {
+		return false
+	}
+	return m.assigned.Role == wire.RoleHeld || m.assigned.Role == wire.RoleReplica && !m.inStep
 }
 
 // ready says whether the member serves in its role.

@@ -150,11 +150,19 @@ func (a *Agent) loop(ctx context.Context, failed <-chan error) error {
 // guard runs before every event.
 func (a *Agent) guard() {
 	now := a.opt.Clock.Now()
-	a.m.checkLease(now)
 	a.m.seeSilence(now)
-	if a.process != nil && !a.killing && a.m.isIsolated(now) {
+	// A server that was asked to end takes no writes any more, and may be busy saving.
+	if a.process == nil || a.killing || a.stop.asked {
+		return
+	}
+	a.m.checkLease(now)
+	switch {
+	case a.m.isIsolated(now):
 		a.opt.Logger.Warn("nobody is in touch, killing the server")
 		a.m.isolated = true
+		a.killServer()
+	case a.m.fenceIsLate(now):
+		a.opt.Logger.Warn("the server did not confirm that it refuses writes, killing it")
 		a.killServer()
 	}
 }

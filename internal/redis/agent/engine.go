@@ -61,6 +61,9 @@ type link struct{ orders, watch protocol.Server }
 type seen struct {
 	state    protocol.State
 	answered bool
+	// unwritten: the data came from another server and the append-only file on disk is still the one
+	// from before.
+	unwritten bool
 	// joined: the server was primary or in touch with one since its start.
 	joined       bool
 	stored       *facts.Stored
@@ -139,9 +142,9 @@ func (e *Engine) Stop(ctx context.Context) error {
 		data = protocol.KeepFiles
 	}
 	e.mu.Lock()
-	joined := e.seen.joined
+	known := e.seen.joined && !e.seen.unwritten
 	e.mu.Unlock()
-	if joined && data == protocol.SaveAsConfigured {
+	if known && data == protocol.SaveAsConfigured {
 		e.lineage.keepNow(state)
 	}
 	return e.orders().Shutdown(ctx, data)

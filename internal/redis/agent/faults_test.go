@@ -178,7 +178,7 @@ func TestAnIsolatedMemberKillsItsServer(t *testing.T) {
 	}
 }
 
-func TestAThawedAgentChecksItsLeaseFirst(t *testing.T) {
+func TestAThawedAgentTrustsNothingFromBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realserver.Any(t))
 	two := w.start("shop-1")
@@ -201,13 +201,51 @@ func TestAThawedAgentChecksItsLeaseFirst(t *testing.T) {
 	}()
 	one.setEcho(false)
 	two.assign(wire.RoleHeld, 2)
-	time.Sleep(1500 * time.Millisecond) // longer than the lease
+	time.Sleep(1500 * time.Millisecond) // longer than the lease and the time to fence
 	f.thaw()
-	one.await("the fence", 3*time.Second, func(r wire.Record) bool { return r.WritesFenced })
-	if err := <-answered; err != nil {
-		t.Logf("the old assignment: %v", err)
+	r := one.await("another server, held", 10*time.Second, func(r wire.Record) bool {
+		return r.Server.Instance == 2 && r.Server.Phase == wire.ServerRunning
+	})
+	if f := factsOf(r.Record); f.IsPrimary || r.SpentEpoch != 1 {
+		t.Errorf("after the thaw: %+v %+v", r.Record, f)
 	}
-	if _, err := client.do("SET", "a", "2"); err == nil || !strings.Contains(err.Error(), "NOREPLICAS") {
-		t.Errorf("a write after the thaw: %v", err)
+	if err := <-answered; err == nil {
+		t.Error("an assignment from before the freeze was obeyed")
 	}
+	if _, err := client.do("SET", "a", "2"); err == nil {
+		t.Error("a write after the thaw was taken")
+	}
+}
+
+func TestAServerThatCannotBeFencedIsKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	one, two := w.start("shop-0"), w.start("shop-1")
+	one.assign(wire.RolePrimary, 1, withPeers(two), withLease(600*time.Millisecond, time.Minute))
+	f := one.freezeServer()
+	defer f.thaw()
+	one.setEcho(false)
+	heard := one.latest().at
+	two.end()
+	r := one.await("the end of the server", 3*time.Second, func(r wire.Record) bool { return r.Server.LastExit != "" })
+	if r.Server.LastExit != "signal: killed" || r.WritesFenced {
+		t.Errorf("record %+v", r.Record)
+	}
+	t.Logf("killed %s after the last echo or so", r.at.Sub(heard))
+	one.await("the next server, held", 5*time.Second, func(r wire.Record) bool {
+		return r.Server.Phase == wire.ServerRunning && !factsOf(r).IsPrimary
+	})
+}
+
+func TestAHeldServerThatBecomesPrimaryIsHeldAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, realserver.Any(t))
+	_, two := w.pair()
+	two.assign(wire.RoleHeld, 2)
+	// What an old primary's hand-over would do to it.
+	if _, err := two.client().do("REPLICAOF", "NO", "ONE"); err != nil {
+		t.Fatal(err)
+	}
+	two.await("the usurpation or its end", 3*time.Second, func(r wire.Record) bool { return factsOf(r).ReplID2 != "" })
+	two.await("the hold", 3*time.Second, func(r wire.Record) bool { return !factsOf(r).IsPrimary })
 }

@@ -42,21 +42,38 @@ func (e *Engine) Observe(ctx context.Context, epoch int64) (base.Observation, er
 		e.mu.Unlock()
 		return base.Observation{}, err
 	}
-	e.seen.state, e.seen.answered = state, true
-	e.seen.joined = e.seen.joined || state.Role == protocol.RolePrimary || state.Link.Up
-	joined := e.seen.joined
+	e.seen.note(state)
+	keep := e.seen.describesFiles()
 	f := toFacts(state)
-	f.Unjoined = !joined
+	f.Unjoined = !e.seen.joined
 	f.Stored = e.seen.stored
 	f.ConfigErrors = maps.Clone(e.seen.configErrors)
 	f.PasswordsAccepted = e.seen.passwords
 	e.mu.Unlock()
-	// A server that was only held since its start may have a new random lineage, while its data still
-	// has the recorded one; one that synchronises has neither the old nor the new data.
-	if joined && !state.Loading && !state.SyncInProgress {
+	if keep {
 		e.lineage.keep(state, epoch)
 	}
 	return observation(f, state)
+}
+
+// note takes the newest state of the running server.
+func (s *seen) note(state protocol.State) {
+	if linked := state.Link.Up && !(s.answered && s.state.Link.Up); linked {
+		s.unwritten = true
+	}
+	if !state.Rewriting {
+		s.unwritten = false
+	}
+	s.joined = s.joined || state.Role == protocol.RolePrimary || state.Link.Up
+	s.state, s.answered = state, true
+}
+
+// describesFiles says whether the state is also that of the files. A server that was only held since
+// its start may have a new random lineage, while its data still has the recorded one; one that
+// synchronises has neither the old nor the new data; and after a synchronisation the append-only file
+// is the old one until it is written anew.
+func (s *seen) describesFiles() bool {
+	return s.joined && !s.unwritten && !s.state.Loading && !s.state.SyncInProgress
 }
 
 func observation(f facts.Facts, s protocol.State) (base.Observation, error) {

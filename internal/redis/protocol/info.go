@@ -56,6 +56,7 @@ func parseState(text string) State {
 		Databases:    parseDatabases(i),
 		SaveFailed:   i["rdb_last_bgsave_status"] == "err",
 		AppendFailed: i["aof_last_write_status"] == "err" || i["aof_last_bgrewrite_status"] == "err",
+		Rewriting:    i["aof_rewrite_in_progress"] == "1" || i["aof_rewrite_scheduled"] == "1",
 	}
 	// The engine fills the field with zeros when there is no earlier lineage.
 	if id := i["master_replid2"]; strings.Trim(id, "0") != "" {

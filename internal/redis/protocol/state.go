@@ -52,6 +52,8 @@ type State struct {
 	Databases []Database
 	// SaveFailed and AppendFailed: the last attempt to write to disk went wrong.
 	SaveFailed, AppendFailed bool
+	// Rewriting: the append-only file is being written anew, or about to be.
+	Rewriting bool
 }
 
 // Link from a replica to its primary.
