@@ -38,7 +38,7 @@ func (s *State) steady(d *Decision) {
 	s.assignFollowers(d, p, s.Intent.Epoch, syncSet)
 	s.noteJoining(d, p)
 	if slices.ContainsFunc(syncSet, func(name string) bool { return len(syncSet) > 1 && s.writtenWithout(name, p) >= 0 }) {
-		// A lost member stays until the others have confirmed enough, and offsets wake nobody.
+		// A lost member stays until another has confirmed enough, and offsets wake nobody.
 		d.wake(time.Second)
 	}
 	if len(p.Agent.Facts.Replicas) == 0 && len(s.others(p.Name)) > 1 {
@@ -68,7 +68,10 @@ func (s *State) killGhost(d *Decision, p *Member) bool {
 // sync set, held otherwise. The primary is told again, so that new wishes reach it; equal wishes are
 // not sent. The primary's own data is never the smaller side: see mayFollow.
 func (s *State) assignFollowers(d *Decision, p *Member, epoch int64, syncSet []string) {
-	roles := map[string]Role{p.Name: Primary}
+	roles := map[string]Role{}
+	if !p.Agent.Stopping {
+		roles[p.Name] = Primary
+	}
 	for _, m := range s.others(p.Name) {
 		if !s.live(m) || m.Agent.Phase == Unresponsive || m.Agent.Stopping {
 			continue
@@ -82,17 +85,20 @@ func (s *State) assignFollowers(d *Decision, p *Member, epoch int64, syncSet []s
 	d.add(Step{Assign: &Assign{Epoch: epoch, Primary: p.Name, Roles: roles}})
 }
 
-// mayFollow: a member with data never follows a primary that has none (I5).
+// mayFollow: a member with data never follows a primary that has none (I5), unless the primary's own
+// note says that it had none before either: then what the member has was never confirmed.
 func (s *State) mayFollow(m, p *Member) bool {
 	f := p.Agent.Facts
-	primaryEmpty := f.Keys == 0 && f.Offset == 0
-	return !primaryEmpty || m.Agent.Facts.Keys == 0
+	if f.Keys > 0 || f.Offset > 0 || m.Agent.Facts.Keys == 0 {
+		return true
+	}
+	return f.Stored != nil && f.Stored.ReplID != "" && f.Stored.Keys == 0
 }
 
 // nextSyncSet keeps the set of members that may hold a confirmed write which no other replica holds.
 // A member is added before it may follow, or when the primary lists it although nobody hears it. It
-// is taken out only when the primary itself says that it is not attached, and every other member of
-// the set has all that the primary had written by then; the last one never is.
+// is taken out only when the primary itself says that it is not attached, and another member of the
+// set has all that the primary had written by then; the last one never is.
 func (s *State) nextSyncSet(p *Member) []string {
 	set := slices.DeleteFunc(slices.Clone(s.Intent.SyncSet), func(name string) bool { return name == p.Name })
 	for _, m := range s.others(p.Name) {
@@ -110,25 +116,21 @@ func (s *State) nextSyncSet(p *Member) []string {
 	return set
 }
 
-// mayLeave says whether a member holds nothing that the rest of the set does not hold too. Where
-// one member is wanted, there is no rest, and the primary alone is what the spec asks for.
+// mayLeave says whether a member holds nothing that another of the set, in step and so going to stay,
+// does not hold too. One is enough: no election is held without it. Where one member is wanted, the
+// primary alone is what the spec asks for.
 func (s *State) mayLeave(name string, set []string, p *Member) bool {
 	written := s.writtenWithout(name, p)
 	if written < 0 {
 		return false
 	}
-	if len(set) == 1 {
-		return s.Want.Replicas == 1
+	if s.Want.Replicas == 1 {
+		return true
 	}
-	for _, rest := range set {
-		if rest == name {
-			continue
-		}
-		if r := s.member(rest); r == nil || !s.linked(r, p) || confirmed(p, r.Pod.Address) < written {
-			return false
-		}
-	}
-	return true
+	return slices.ContainsFunc(set, func(rest string) bool {
+		r := s.member(rest)
+		return rest != name && r != nil && s.linked(r, p) && confirmed(p, r.Pod.Address) >= written
+	})
 }
 
 // writtenWithout is an offset of the primary below which lies everything that the member may have

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast-dev/holdfast/internal/redis/facts"
 	"github.com/holdfast-dev/holdfast/internal/redis/topology"
 	rs "github.com/holdfast-dev/holdfast/internal/testkit/redisstate"
 )
@@ -52,6 +53,10 @@ func TestAPrimaryThatServes(t *testing.T) {
 			state: rs.Settled(2, rs.SyncSet(), rs.Member(0, rs.Empty(), rs.OfLineage(rs.Lineage, "", 0), rs.Alone()), rs.Member(1, rs.Held(5))),
 			name:  topology.Joining, why: "Waiting for db-1", steps: []string{"assign Primary[db-0] Held[db-1] @5"},
 		},
+		"the primary never had data, by its own note: what the other has was never confirmed": {
+			state: rs.Settled(2, rs.Member(0, rs.Alone(), rs.Reloaded(facts.Stored{ReplID: "lineage-n"}), rs.OfLineage(rs.Lineage, "", 0)), rs.Member(1, rs.Held(5))),
+			name:  topology.Joining, why: "Waiting for db-1", steps: []string{"assign Primary[db-0] Replica[db-1] @5"},
+		},
 		"a replica whose pod is gone lives on: it would confirm writes under its successor's name": {
 			state: rs.Settled(3, rs.Member(2, rs.Reborn()), rs.GhostConnected(2)),
 			name:  topology.Joining, why: "Waiting for db-2",
@@ -89,6 +94,11 @@ func TestWhoMayHoldAConfirmedWriteAlone(t *testing.T) {
 			state: gone(rs.Member(0, rs.Confirmed(2, 1000))),
 			name:  topology.Joining, why: "Waiting for db-2", steps: []string{told},
 		},
+		"two lost ones leave together, once the third has everything": {
+			state: gone(rs.Member(1, rs.Silent(time.Minute), rs.DetachedAt(950)), rs.Member(0, rs.Detached(1)), rs.Surplus(3), rs.SyncSet(1, 2, 3), rs.Wanted(4), rs.SetReplicas(4)),
+			name:  topology.Joining, why: "Waiting for db-1, db-2",
+			steps: []string{"store primary db-0 @5, sync set [db-3]", "assign Primary[db-0] Replica[db-3] @5"},
+		},
 		"not while it runs": {
 			state: rs.Settled(3, rs.Member(0, rs.Detached(2)), rs.Member(2, rs.LinkDown(), rs.DetachedAt(900))),
 			name:  topology.Joining, why: "Waiting for db-2", steps: []string{"assign Primary[db-0] Replica[db-1 db-2] @5"},
@@ -117,7 +127,11 @@ func TestWhoMayHoldAConfirmedWriteAlone(t *testing.T) {
 			state: rs.Settled(3, rs.Wanted(2), rs.SetReplicas(2), rs.NotThere(2), rs.Member(0, rs.Confirmed(2, 1000))),
 			name:  topology.Settled, why: "Every member serves", steps: []string{told},
 		},
-		"with one member wanted the set becomes empty": {
+		"with one member wanted the set becomes empty, however many it had": {
+			state: rs.Settled(3, rs.Wanted(1), rs.SetReplicas(1), rs.NotThere(1), rs.NotThere(2)),
+			name:  topology.Settled, why: "Every member serves", steps: []string{"store primary db-0 @5, sync set []", "assign Primary[db-0] @5"},
+		},
+		"with one member wanted of two the set becomes empty": {
 			state: rs.Settled(2, rs.Wanted(1), rs.SetReplicas(1), rs.NotThere(1)),
 			name:  topology.Settled, why: "Every member serves", steps: []string{"store primary db-0 @5, sync set []", "assign Primary[db-0] @5"},
 		},
