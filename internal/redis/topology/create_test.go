@@ -143,8 +143,16 @@ func TestEverythingRestartedAtOnce(t *testing.T) {
 			state: restarted(rs.Member(0, rs.Reloaded(rs.PrimaryNote(1000))), rs.Every([]int{1, 2}, rs.Reloaded(rs.Note(1010)))),
 			name:  topology.FailingOver, why: "db-0 was elected", steps: []string{elects0},
 		},
-		"the same, the primary is not there: of the notes the higher one counts": {
+		"the same, the primary is not there: a note may be older than what another member confirmed, so it is waited for": {
 			state: restarted(rs.Member(0, rs.NoPod()), rs.Member(1, rs.Reloaded(rs.Note(1000))), rs.Member(2, rs.Reloaded(rs.Note(1010)))),
+			name:  topology.FailoverBlocked, why: "Waiting for db-0", steps: []string{},
+		},
+		"the same, and a person accepts the loss: the higher note counts": {
+			state: restarted(rs.AcceptLoss(), rs.Member(0, rs.NoPod()), rs.Member(1, rs.Reloaded(rs.Note(1000))), rs.Member(2, rs.Reloaded(rs.Note(1010)))),
+			name:  topology.FailingOver, why: "db-2 was elected", steps: []string{elects2},
+		},
+		"the same, and only one member was in the sync set: it has all that was confirmed": {
+			state: restarted(rs.SyncSet(2), rs.Member(0, rs.NoPod()), rs.Member(2, rs.Reloaded(rs.Note(1010)))),
 			name:  topology.FailingOver, why: "db-2 was elected", steps: []string{elects2},
 		},
 		"from snapshots that carry their position: the furthest counts": {

@@ -120,9 +120,11 @@ func (s *State) furthest(all, withData []position) election {
 func (s *State) electHeir(all []position, t *Transition) *Member {
 	var heirs []position
 	var former *position
+	var formerThere bool
 	for _, p := range all {
 		switch {
 		case p.member.Name == s.Intent.Primary:
+			formerThere = true
 			if !p.lost {
 				former = &p
 			}
@@ -136,11 +138,23 @@ func (s *State) electHeir(all []position, t *Transition) *Member {
 	case len(heirs) == 0:
 		return former.member
 	}
+	if !formerThere && s.onlyNotes(heirs) {
+		return nil
+	}
 	best := slices.MinFunc(heirs, s.compareHeirs)
 	if former != nil && s.formerFirst(*former, best, heirs, t) {
 		return former.member
 	}
 	return best.member
+}
+
+// onlyNotes: all of several heirs were restarted and none can say how far it goes. One note may be older
+// than the data that another note speaks of, so the primary so far, which had it all, is waited for.
+func (s *State) onlyNotes(heirs []position) bool {
+	if len(s.Intent.SyncSet) < 2 || s.Want.AcceptLoss {
+		return false
+	}
+	return !slices.ContainsFunc(heirs, func(p position) bool { return p.known })
 }
 
 // mayInherit: the members of the sync set, and whoever else has kept the primary's history in

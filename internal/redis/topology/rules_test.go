@@ -266,7 +266,8 @@ func setBack(m topology.Member) bool {
 		(f.Offset > 0 && f.ReplID == f.Stored.ReplID && f.Offset < f.Stored.Offset)
 }
 
-// sparesData (I5): no member with data is made to follow a primary without any.
+// sparesData (I5): no member with data is made to follow a primary without any, unless it is on record that
+// the primary never lost some.
 func sparesData(t failer, s topology.State, d topology.Decision) {
 	t.Helper()
 	for _, step := range d.Steps {
@@ -275,6 +276,9 @@ func sparesData(t failer, s topology.State, d topology.Decision) {
 		}
 		p := memberOf(s, step.Assign.Primary)
 		if p == nil || p.Agent == nil || p.Agent.Facts.Keys > 0 || p.Agent.Facts.Offset > 0 {
+			continue
+		}
+		if note := p.Agent.Facts.Stored; note != nil && note.ReplID != "" && note.Keys == 0 {
 			continue
 		}
 		for name, role := range step.Assign.Roles {

@@ -93,7 +93,7 @@ func (s *State) storeElected(d *Decision, t *Transition) {
 		d.State, d.Why = DivergentData, e.divergent
 		return
 	case e.winner == nil:
-		s.blocked(d, append(slices.Clone(s.Intent.SyncSet), s.Intent.Primary))
+		s.blocked(d, []string{s.Intent.Primary})
 		return
 	case e.empty && !s.emptyIsAll(t):
 		d.State = FailoverBlocked
