@@ -205,6 +205,10 @@ func (p *pass) findRefusal(r *Reconciler) {
 			countRefused(p.key(), string(p.decision.State))
 		}
 	}
+	if p.decision.State == topology.PrimaryUnknown {
+		p.problem(v1.ReasonMemberUnreachable, "%s If the primary is lost for good, annotate the cluster with %s=%d to go on without what only members out of reach hold.",
+			p.decision.Why, naming.AnnotationAcceptDataLoss, p.cluster.Status.Epoch)
+	}
 	if divergent {
 		p.problem(v1.ReasonDivergentData, "%s", p.decision.Why)
 		if p.memory.once("divergent", p.decision.Why) {

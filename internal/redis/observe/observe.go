@@ -3,6 +3,7 @@ package observe
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -81,11 +82,14 @@ func wantOf(c *v1.RedisCluster) topology.Want {
 // counts as unreachable it has long stopped to take writes.
 func Lease(detection time.Duration) time.Duration { return detection * 2 / 3 }
 
-// acceptsLoss: the consent names the epoch of the transition that it is meant for, so that it is
-// used up with it.
+// acceptsLoss: the consent names the epoch that is to be ended, or that of the transition which is
+// blocked, so that it is used up with it.
 func acceptsLoss(c *v1.RedisCluster) bool {
-	t := c.Status.Transition
-	return t != nil && c.Annotations[naming.AnnotationAcceptDataLoss] == strconv.FormatInt(t.Epoch, 10)
+	consent := c.Annotations[naming.AnnotationAcceptDataLoss]
+	if t := c.Status.Transition; t != nil && consent == strconv.FormatInt(t.Epoch, 10) {
+		return true
+	}
+	return c.Status.Epoch > 0 && consent == strconv.FormatInt(c.Status.Epoch, 10)
 }
 
 // IntentOf reads the stored intent from a status.
@@ -103,28 +107,30 @@ func IntentOf(status *v1.RedisClusterStatus) topology.Intent {
 	return i
 }
 
-// members lists a member for every ordinal below n and for every pod beyond.
+// members lists a member for every ordinal below n, for every pod beyond, and for every name of the
+// sync set that has no pod any more: what becomes of what it may hold is a question of its own.
 func (in Input) members(n int) ([]topology.Member, error) {
-	byOrdinal := map[int]*corev1.Pod{}
-	ordinals := make([]int, 0, n)
+	pods := map[int]*corev1.Pod{}
 	for i := range n {
-		ordinals = append(ordinals, i)
+		pods[i] = nil
+	}
+	for _, name := range in.Cluster.Status.SyncSet {
+		ordinal, err := naming.Ordinal(in.Cluster.Name, name)
+		if err != nil {
+			return nil, fmt.Errorf("sync set in the status: %w", err)
+		}
+		pods[ordinal] = nil
 	}
 	for i := range in.Pods {
-		pod := &in.Pods[i]
-		ordinal, err := naming.Ordinal(in.Cluster.Name, pod.Name)
+		ordinal, err := naming.Ordinal(in.Cluster.Name, in.Pods[i].Name)
 		if err != nil {
 			return nil, fmt.Errorf("pod carries the cluster's labels: %w", err)
 		}
-		byOrdinal[ordinal] = pod
-		if ordinal >= n {
-			ordinals = append(ordinals, ordinal)
-		}
+		pods[ordinal] = &in.Pods[i]
 	}
-	slices.Sort(ordinals)
-	members := make([]topology.Member, 0, len(ordinals))
-	for _, ordinal := range ordinals {
-		members = append(members, in.member(ordinal, byOrdinal[ordinal]))
+	members := make([]topology.Member, 0, len(pods))
+	for _, ordinal := range slices.Sorted(maps.Keys(pods)) {
+		members = append(members, in.member(ordinal, pods[ordinal]))
 	}
 	return members, nil
 }
