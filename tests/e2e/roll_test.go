@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	dbv1 "github.com/holdfast-dev/holdfast/api/v1"
@@ -80,32 +80,46 @@ func (s *scene) roll(ctx context.Context, word string, change lab.Change) {
 	}
 }
 
-// watchRoll notes in which order the pods are replaced and how few were ready at the worst moment.
+// rollWatch notes in which order the pods are replaced and how few were up at the worst moment. A member
+// is down from the deletion of its pod until the next one is ready for the first time: a replica that
+// reconnects to a new primary is not down, though it may not be ready for a moment.
+type rollWatch struct {
+	uids   map[string]types.UID
+	ready  map[types.UID]bool
+	order  []string
+	fewest int
+}
+
+func (w *rollWatch) look(pods []corev1.Pod) {
+	up := 0
+	for _, pod := range pods {
+		if w.uids[pod.Name] != pod.UID {
+			w.uids[pod.Name] = pod.UID
+			w.order = append(w.order, pod.Name)
+		}
+		w.ready[pod.UID] = w.ready[pod.UID] || lab.IsReady(&pod)
+		if w.ready[pod.UID] && pod.DeletionTimestamp == nil {
+			up++
+		}
+	}
+	w.fewest = min(w.fewest, up)
+}
+
+// watchRoll looks at the pods until done is called.
 func (s *scene) watchRoll(ctx context.Context) (done func() ([]string, int)) {
 	ctx, cancel := context.WithCancel(ctx)
-	uids := map[string]string{}
-	for _, pod := range s.pods(ctx) {
-		uids[pod.Name] = string(pod.UID)
+	pods := s.pods(ctx)
+	w := &rollWatch{uids: map[string]types.UID{}, ready: map[types.UID]bool{}, fewest: len(pods)}
+	for _, pod := range pods {
+		w.uids[pod.Name], w.ready[pod.UID] = pod.UID, true
 	}
-	var order []string
-	fewest := len(uids)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		ticker := time.NewTicker(50 * time.Millisecond)
 		defer ticker.Stop()
 		for ctx.Err() == nil {
 			if pods, err := s.Pods(ctx); err == nil {
-				ready := 0
-				for _, pod := range pods {
-					if uids[pod.Name] != string(pod.UID) {
-						uids[pod.Name] = string(pod.UID)
-						order = append(order, pod.Name)
-					}
-					if lab.IsReady(&pod) {
-						ready++
-					}
-				}
-				fewest = min(fewest, ready)
+				w.look(pods)
 			}
 			select {
 			case <-ctx.Done():
@@ -116,7 +130,7 @@ func (s *scene) watchRoll(ctx context.Context) (done func() ([]string, int)) {
 	return func() ([]string, int) {
 		cancel()
 		watching.Wait()
-		return slices.Clone(order), fewest
+		return w.order, w.fewest
 	}
 }
 
