@@ -32,7 +32,7 @@ func (s *State) outdated() map[string][]rollout.Reason {
 // a scaling is under way.
 func (s *State) scaleIn(d *Decision, p *Member) bool {
 	if s.SetReplicas <= s.Want.Replicas {
-		if len(s.Members) > s.Want.Replicas {
+		if slices.ContainsFunc(s.Members, func(m Member) bool { return m.Pod.Exists && m.Ordinal >= s.Want.Replicas }) {
 			d.State, d.Why = Scaling, "Waiting for the surplus members to stop."
 		}
 		return false
