@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/network"
@@ -35,7 +37,8 @@ func cutCommand(o *options) *cobra.Command {
 			if oneWay {
 				direction = network.OneWay
 			}
-			return c.Cut(cmd.Context(), direction, args[0], args[1:])
+			moment, err := c.Cut(cmd.Context(), direction, args[0], args[1:])
+			return printMoment(cmd, moment, err)
 		},
 	}
 	cmd.Flags().BoolVar(&oneWay, "one-way", false, "only lose what A sends; what B sends arrives")
@@ -57,10 +60,12 @@ func healCommand(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(args) == 0 {
-				return c.HealAll()
+			heal := c.HealAll
+			if len(args) > 0 {
+				heal = func() (time.Time, error) { return c.Heal(args[0], args[1:]) }
 			}
-			return c.Heal(args[0], args[1:])
+			moment, err := heal()
+			return printMoment(cmd, moment, err)
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -19,17 +20,18 @@ import (
 
 var errNotUp = errors.New("no cluster is up: call devcluster up")
 
-// Cut makes a lose touch with each of the others, and returns when it has.
-func (c *Cluster) Cut(ctx context.Context, direction network.Direction, a string, others []string) error {
+// Cut makes a lose touch with each of the others, and tells the moment when it
+// had.
+func (c *Cluster) Cut(ctx context.Context, direction network.Direction, a string, others []string) (time.Time, error) {
 	from, err := c.places(ctx, a)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	var to []network.Place
 	for _, other := range others {
 		places, err := c.places(ctx, other)
 		if err != nil {
-			return err
+			return time.Time{}, err
 		}
 		to = append(to, places...)
 	}
@@ -49,7 +51,7 @@ func (c *Cluster) Cut(ctx context.Context, direction network.Direction, a string
 
 // Heal takes back the cuts between a and the others, whichever way they were
 // asked for.
-func (c *Cluster) Heal(a string, others []string) error {
+func (c *Cluster) Heal(a string, others []string) (time.Time, error) {
 	return c.changeCuts(func(cuts []network.Cut) ([]network.Cut, error) {
 		before := len(cuts)
 		cuts = slices.DeleteFunc(cuts, func(cut network.Cut) bool {
@@ -63,22 +65,23 @@ func (c *Cluster) Heal(a string, others []string) error {
 }
 
 // HealAll takes back every cut, also those that no record knows of.
-func (c *Cluster) HealAll() error {
+func (c *Cluster) HealAll() (time.Time, error) {
 	if network.Owner() == "" {
-		return errNotUp
+		return time.Time{}, errNotUp
 	}
 	unlock, err := state.Lock(c.Dirs.Nodes(), c.sayWaiting)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	defer unlock()
 	if err := network.HealAll(c.find); err != nil {
-		return err
+		return time.Time{}, err
 	}
+	moment := time.Now()
 	if err := os.Remove(c.Dirs.Cuts()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("forget the cuts: %w", err)
+		return moment, fmt.Errorf("forget the cuts: %w", err)
 	}
-	return nil
+	return moment, nil
 }
 
 // Cuts lists the cuts in force.
@@ -99,31 +102,31 @@ func (c *Cluster) Cuts() ([]network.Cut, error) {
 
 // changeCuts records the changed list first and puts it in force then: what a
 // crash leaves behind can be healed.
-func (c *Cluster) changeCuts(change func([]network.Cut) ([]network.Cut, error)) error {
+func (c *Cluster) changeCuts(change func([]network.Cut) ([]network.Cut, error)) (time.Time, error) {
 	if network.Owner() == "" {
-		return errNotUp
+		return time.Time{}, errNotUp
 	}
 	unlock, err := state.Lock(c.Dirs.Nodes(), c.sayWaiting)
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	defer unlock()
 	before, err := c.Cuts()
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	touched := endsOf(before)
 	// Cuts of pods that have ended are void, and would fail to be renewed.
 	after, err := change(c.living(before))
 	if err != nil {
-		return err
+		return time.Time{}, err
 	}
 	content, err := json.MarshalIndent(after, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encode the cuts: %w", err)
+		return time.Time{}, fmt.Errorf("encode the cuts: %w", err)
 	}
 	if err := os.WriteFile(c.Dirs.Cuts(), content, 0o644); err != nil {
-		return fmt.Errorf("record the cuts: %w", err)
+		return time.Time{}, fmt.Errorf("record the cuts: %w", err)
 	}
 	return network.PutInForce(after, touched, c.find)
 }

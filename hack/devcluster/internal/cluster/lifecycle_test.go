@@ -162,23 +162,23 @@ func isSilent(t *testing.T, address string) {
 }
 
 func cutAndHeal(t *testing.T, c *Cluster) {
-	if err := c.Cut(t.Context(), network.BothWays, "n2", []string{"host"}); err != nil {
+	if _, err := c.Cut(t.Context(), network.BothWays, "n2", []string{"host"}); err != nil {
 		t.Fatal(err)
 	}
 	isSilent(t, kubelet(2))
 	reaches(t, kubelet(1))
-	if err := c.Heal("host", []string{"n2"}); err != nil {
+	if _, err := c.Heal("host", []string{"n2"}); err != nil {
 		t.Fatal(err)
 	}
 	reaches(t, kubelet(2))
-	if err := c.Heal("n1", []string{"n2"}); err == nil {
+	if _, err := c.Heal("n1", []string{"n2"}); err == nil {
 		t.Error("what was not cut was healed")
 	}
-	if err := c.Cut(t.Context(), network.OneWay, "n1", []string{"all"}); err != nil {
+	if _, err := c.Cut(t.Context(), network.OneWay, "n1", []string{"all"}); err != nil {
 		t.Fatal(err)
 	}
 	isSilent(t, kubelet(1))
-	if err := c.HealAll(); err != nil {
+	if _, err := c.HealAll(); err != nil {
 		t.Fatal(err)
 	}
 	reaches(t, kubelet(1))
@@ -188,7 +188,7 @@ func cutAndHeal(t *testing.T, c *Cluster) {
 }
 
 func freezeAndThaw(t *testing.T, c *Cluster) {
-	if err := c.FreezeNode("n2"); err != nil {
+	if _, err := c.FreezeNode("n2"); err != nil {
 		t.Fatal(err)
 	}
 	status, err := c.Status(t.Context())
@@ -198,7 +198,7 @@ func freezeAndThaw(t *testing.T, c *Cluster) {
 	if last := status[len(status)-1]; last.Name != "n2" || last.State != StateFrozen {
 		t.Errorf("the status is %+v", last)
 	}
-	if err := c.ThawNode("n2"); err != nil {
+	if _, err := c.ThawNode("n2"); err != nil {
 		t.Fatal(err)
 	}
 	if frozen, err := c.groups.Frozen(network.NodeNamespace(2)); err != nil || frozen {
@@ -212,17 +212,17 @@ func stopAndStart(t *testing.T, c *Cluster) {
 		t.Fatal(err)
 	}
 	before := initOf(t, c, "n2")
-	if err := c.StopNode("n2"); err != nil {
+	if _, err := c.StopNode("n2"); err != nil {
 		t.Fatal(err)
 	}
 	if before.Alive() {
 		t.Error("the node's first process survived the power cut")
 	}
 	isSilent(t, kubelet(2))
-	if err := c.FreezeNode("n2"); err == nil {
+	if _, err := c.FreezeNode("n2"); err == nil {
 		t.Error("a node without power was frozen")
 	}
-	if err := c.StartNode("n2"); err != nil {
+	if _, err := c.StartNode("n2"); err != nil {
 		t.Fatal(err)
 	}
 	reaches(t, kubelet(2))
@@ -247,7 +247,7 @@ func downAfterCrash(t *testing.T, c *Cluster) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.FreezeNode("n2"); err != nil {
+	if _, err := c.FreezeNode("n2"); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Down(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 )
 
 // probePort is the port of the discard service: nobody listens there.
@@ -17,25 +18,26 @@ const probePort = 9
 
 // PutInForce makes the cuts and nothing else be in force, and checks by sending
 // a packet where it can. touched are the places of earlier cuts, whose rules
-// have to go.
-func PutInForce(cuts []Cut, touched []Place, find Finder) error {
+// have to go. It tells the moment when everything was in force.
+func PutInForce(cuts []Cut, touched []Place, find Finder) (time.Time, error) {
 	wanted := ends(cuts)
 	keep := map[string]bool{}
 	for _, e := range wanted {
 		keep[e.place.Name] = true
 	}
 	if err := atOnce(wanted, func(e end) error { return e.apply(find) }); err != nil {
-		return err
+		return time.Time{}, err
 	}
 	for _, place := range touched {
 		if keep[place.Name] {
 			continue
 		}
 		if err := clearPlace(place, find); err != nil {
-			return err
+			return time.Time{}, err
 		}
 	}
-	return atOnce(wanted, func(e end) error { return e.verify(find) })
+	moment := time.Now()
+	return moment, atOnce(wanted, func(e end) error { return e.verify(find) })
 }
 
 // atOnce does the same at every end at the same time: each takes a few starts

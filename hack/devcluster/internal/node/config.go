@@ -8,8 +8,9 @@ import (
 	"github.com/holdfast-dev/holdfast/hack/devcluster/internal/registry"
 )
 
-// containerdConfig: layers are not kept a second time once they are unpacked. The restriction of oom_score_adj is for machines without
-// CAP_SYS_RESOURCE, where every sandbox fails otherwise.
+// containerdConfig: layers are not kept a second time once they are unpacked. The
+// restriction of oom_score_adj is for machines without CAP_SYS_RESOURCE, where
+// every sandbox fails otherwise.
 func (s Spec) containerdConfig() string {
 	return fmt.Sprintf(`version = 3
 root = "/var/lib/containerd"
