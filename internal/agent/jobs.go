@@ -21,14 +21,16 @@ type job struct {
 // start runs a job. The server is read again before done is called, so that every answer shows
 // what the job has changed.
 func (a *Agent) start(j *job) {
-	ctx, cancel := context.WithTimeout(a.ctx, j.timeout)
+	both, cancel := context.WithCancel(a.ctx)
 	j.cancel = cancel
 	a.job = j
 	instance, epoch := a.m.server.Instance, a.m.epochs.Seen
 	a.goes(func() {
 		defer cancel()
-		err := j.work(ctx)
-		look, stopLooking := context.WithTimeout(a.ctx, answerWithin)
+		work, stopWorking := context.WithTimeout(both, j.timeout)
+		defer stopWorking()
+		err := j.work(work)
+		look, stopLooking := context.WithTimeout(both, answerWithin)
 		defer stopLooking()
 		o, lookErr := a.opt.Engine.Observe(look, epoch)
 		a.post(func() {

@@ -1,7 +1,10 @@
 package agent_test
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,7 +29,34 @@ func freeze(t *testing.T, pid int) frozen {
 	// The process may have been killed meanwhile.
 	f := frozen{thaw: sync.OnceFunc(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })}
 	t.Cleanup(f.thaw)
+	awaitStopped(t, pid)
 	return f
+}
+
+// awaitStopped returns when every thread of a process has stopped, which on a busy machine is not
+// when the signal was sent.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stopped := 0
+		for _, thread := range threads {
+			if b, err := os.ReadFile(thread); err == nil && strings.Contains(string(b), ") T ") {
+				stopped++
+			}
+		}
+		if stopped > 0 && stopped == len(threads) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d did not stop: %d of %d threads", pid, stopped, len(threads))
+		}
+		time.Sleep(time.Millisecond) // polls the threads' states
+	}
 }
 
 func (m *member) freezeServer() frozen { return freeze(m.w.t, m.serverPID()) }
