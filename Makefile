@@ -135,8 +135,8 @@ test: ## Every test: unit, API server, end to end on the local cluster.
 	@$(STEP) test $(SUBMAKE) unit envtest e2e
 
 .PHONY: unit
-unit: ## Unit tests, with the race detector.
-	@$(STEP) unit go test -race $(UNIT_PACKAGES)
+unit: build-devcluster ## Unit tests, with the race detector.
+	@$(STEP) unit hack/unit.sh $(UNIT_PACKAGES)
 
 .PHONY: envtest
 envtest: build-devcluster $(KUSTOMIZE) ## Tests against an API server and etcd without nodes.

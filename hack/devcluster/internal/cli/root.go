@@ -43,7 +43,7 @@ func Root() *cobra.Command {
 	root.PersistentFlags().StringVar(&o.state, "state", "", "directory of the running cluster (default <repository>/"+stateDirName+")")
 	root.PersistentFlags().StringVar(&o.cache, "cache", "", "directory of built parts and images (default the user's cache directory)")
 	root.AddCommand(
-		upCommand(o), downCommand(o), statusCommand(o), imagesCommand(o), assetsCommand(o),
+		upCommand(o), downCommand(o), statusCommand(o), imagesCommand(o), assetsCommand(o), serversCommand(o),
 		nodeCommand(o), netCommand(o), loadCommand(o), logsCommand(o), initCommand(), serveCommand(o),
 	)
 	return root

@@ -18,7 +18,7 @@ import (
 
 // Names of the images that the cluster itself runs, as nodes know them.
 const (
-	pauseImage   = "docker.io/" + image.PauseRepository + ":" + image.PauseTag
+	pauseImage   = image.PauseRepository + ":" + image.PauseTag
 	coreDNSImage = image.CoreDNSRepository + ":" + image.CoreDNSTag
 )
 
@@ -52,6 +52,20 @@ func (c *Cluster) EnsureImages(ctx context.Context) error {
 		return err
 	}
 	if err := c.ensureOwnImages(ctx, pusher); err != nil {
+		return err
+	}
+	return c.ensureDatabases(ctx, pusher)
+}
+
+// EnsureDatabases makes the database images alone that are not in the registry.
+func (c *Cluster) EnsureDatabases(ctx context.Context) error {
+	unlock, err := state.Lock(c.Dirs.Registry(), c.sayWaiting)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	pusher, err := registry.NewPusher(c.Dirs.Registry())
+	if err != nil {
 		return err
 	}
 	return c.ensureDatabases(ctx, pusher)

@@ -83,6 +83,9 @@ func (d Dirs) Sources(part, version string) string {
 	return filepath.Join(d.Cache, "src", part+"-"+version)
 }
 
+// Servers holds the database servers that are unpacked for tests.
+func (d Dirs) Servers() string { return filepath.Join(d.Cache, "servers") }
+
 // Registry holds the images.
 func (d Dirs) Registry() string { return filepath.Join(d.Cache, "registry") }
 

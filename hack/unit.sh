@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Runs the unit tests of the packages given, with the very database servers that the pods run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+servers=$(bin/devcluster servers)
+eval "$servers"
+go test -race "$@"
