@@ -42,14 +42,14 @@ func (c *Cluster) Load(ctx context.Context, name string, source image.Source) (s
 	if err != nil {
 		return "", err
 	}
-	if err := c.forget(ctx, "docker.io/"+repository+":"+tag); err != nil {
+	if err := c.forget(ctx, repository+":"+tag); err != nil {
 		return "", err
 	}
 	return name + "@" + digest.String(), nil
 }
 
-// forget removes the name of an image from every running node. Containers that
-// run it are not touched.
+// forget removes an image's name from every running node, whatever registry
+// the node thinks it came from. Containers that run it are not touched.
 func (c *Cluster) forget(ctx context.Context, name string) error {
 	nodes, err := c.nodes()
 	if err != nil {
@@ -64,10 +64,38 @@ func (c *Cluster) forget(ctx context.Context, name string) error {
 		if frozen, err := c.groups.Frozen(network.NodeNamespace(i)); err != nil || frozen {
 			continue
 		}
-		cmd := exec.CommandContext(ctx, c.binaries["ctr"], "--address", node.Socket(id.PID), "--namespace", criNamespace, "images", "rm", name)
-		if output, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(output), "not found") {
-			problems = append(problems, fmt.Errorf("forget %s on %s: %w: %s", name, network.NodeName(i), err, strings.TrimSpace(string(output))))
+		if err := c.forgetOn(ctx, id.PID, name); err != nil {
+			problems = append(problems, fmt.Errorf("forget %s on %s: %w", name, network.NodeName(i), err))
 		}
 	}
 	return errors.Join(problems...)
+}
+
+func (c *Cluster) forgetOn(ctx context.Context, init int, name string) error {
+	known, err := c.ctr(ctx, init, "images", "ls", "--quiet")
+	if err != nil {
+		return err
+	}
+	for known := range strings.FieldsSeq(known) {
+		if !strings.HasSuffix(known, "/"+name) {
+			continue
+		}
+		if _, err := c.ctr(ctx, init, "images", "rm", known); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ctr runs containerd's own client against a node's containerd.
+func (c *Cluster) ctr(ctx context.Context, init int, args ...string) (string, error) {
+	flags := []string{"--address", node.Socket(init), "--namespace", criNamespace}
+	cmd := exec.CommandContext(ctx, c.binaries["ctr"], append(flags, args...)...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	output, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("ask containerd: %w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	return string(output), nil
 }

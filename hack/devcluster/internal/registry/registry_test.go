@@ -67,7 +67,7 @@ func TestImagesOutliveTheRegistry(t *testing.T) {
 		"by tag":                    "/v2/library/redis/manifests/8",
 		"by another tag":            "/v2/library/redis/manifests/8.0.6",
 		"by digest":                 "/v2/library/redis/manifests/" + digest.String(),
-		"as a mirror of a registry": "/v2/library/redis/manifests/8?ns=docker.io",
+		"as a mirror of a registry": "/v2/library/redis/manifests/8?ns=registry.example.com",
 	} {
 		answer := get(t, dir, path)
 		if answer.Code != http.StatusOK || answer.Header().Get("Docker-Content-Digest") != digest.String() {
