@@ -26,6 +26,12 @@ type Options struct {
 	// OnOrder sees each order before it takes effect; what it returns, if anything, is answered
 	// instead.
 	OnOrder func(Order) *Answer
+	// Assigned says what an accepted assignment changes beside what it changes in every agent. It
+	// must not call the agent.
+	Assigned func(wire.Assignment, *wire.Record)
+	// Refresh brings what moves without an order, such as ages and offsets, up to date in each record
+	// that leaves. It must not call the agent.
+	Refresh func(*wire.Record)
 }
 
 // Order is a request as it arrived.
@@ -151,6 +157,9 @@ func (a *Agent) push(alter func(*wire.Record)) {
 func (a *Agent) stamp() {
 	a.record.Seq++
 	a.record.SentMono = int64(time.Since(a.started))
+	if a.options.Refresh != nil {
+		a.options.Refresh(&a.record)
+	}
 }
 
 // fresh is a record of this moment and the channel that tells of the next.

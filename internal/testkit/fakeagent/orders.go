@@ -22,6 +22,9 @@ func (a *Agent) assignment(w http.ResponseWriter, r *http.Request) {
 	a.obey(w, order.Cluster, order.Epoch, func(r *wire.Record) {
 		r.AssignmentDigest = digest
 		r.Server = wire.Server{Phase: wire.ServerRunning, Instance: max(1, r.Server.Instance)}
+		if a.options.Assigned != nil {
+			a.options.Assigned(order, r)
+		}
 	})
 }
 

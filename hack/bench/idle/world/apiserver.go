@@ -55,7 +55,7 @@ func startAPIServer(o idle.Options, dir string) (*apiServer, error) {
 	server := s.environment.ControlPlane.GetAPIServer()
 	server.Configure().
 		Set("service-cluster-ip-range", serviceRange).
-		Set("advertise-address", "127.0.0.1").
+		Set("advertise-address", ownAddress).
 		Set("audit-policy-file", policy).
 		Set("audit-log-path", s.audit)
 	config, err := s.environment.Start()

@@ -135,7 +135,10 @@ func (m *manager) stop() error {
 		return nil // It has ended already, which was reported where it mattered.
 	}
 	select {
-	case <-m.ended:
+	case err := <-m.ended:
+		if err != nil {
+			return fmt.Errorf("stop the manager: %w", err)
+		}
 		return nil
 	case <-time.After(stopPatience):
 		return errors.Join(errors.New("the manager did not end in time"), m.command.Process.Kill())

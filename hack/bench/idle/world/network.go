@@ -9,9 +9,11 @@ import (
 )
 
 // Addresses of the simulation. An EndpointSlice takes none of 127.0.0.0/8, so that the agents live in
-// the range that is reserved for benchmarks; Services have the upper half of it.
+// the range that is reserved for benchmarks; Services have the upper half of it. ownAddress is the API
+// server's, and its network that of the agents.
 const (
-	agentRange   = "198.18.0.0"
+	ownAddress   = "198.18.0.1"
+	ownMask      = "255.255.0.0"
 	serviceRange = "198.19.0.0/16"
 )
 
@@ -52,7 +54,7 @@ func raiseLoopback() error {
 	for _, step := range []struct {
 		call  uint
 		value string
-	}{{unix.SIOCSIFADDR, agentRange}, {unix.SIOCSIFNETMASK, "255.255.0.0"}} {
+	}{{unix.SIOCSIFADDR, ownAddress}, {unix.SIOCSIFNETMASK, ownMask}} {
 		if err := setAddress(socket, step.call, step.value); err != nil {
 			return err
 		}
@@ -66,9 +68,6 @@ func setAddress(socket int, call uint, value string) error {
 		return fmt.Errorf("name the alias: %w", err)
 	}
 	address := netip.MustParseAddr(value).As4()
-	if call == unix.SIOCSIFADDR {
-		address[3] = 1
-	}
 	if err := alias.SetInet4Addr(address[:]); err != nil {
 		return fmt.Errorf("encode %s: %w", value, err)
 	}
