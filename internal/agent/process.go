@@ -22,8 +22,8 @@ type process struct {
 	tail *tail
 }
 
-// startProcess starts a server whose output goes to out. The end of what it writes to its error
-// output is kept, since that is where a server says why it cannot start.
+// startProcess starts a server whose output goes to out. The end of what it writes is kept: a server
+// that cannot start says there why, some versions on the standard output.
 func startProcess(c Command, out io.Writer) (*process, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -32,7 +32,7 @@ func startProcess(c Command, out io.Writer) (*process, error) {
 	defer writer.Close()
 	cmd := exec.Command(c.Path, c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Stdout = out
+	cmd.Stdout = writer
 	cmd.Stderr = writer
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -62,7 +62,8 @@ func (p *process) wait() string {
 	case <-p.tail.done:
 	case <-time.After(20 * time.Millisecond): // what is still written then is not worth a late record
 	}
-	if last := p.tail.last(); last != "" && !state.Success() {
+	// What a server that was killed wrote before says nothing about its end.
+	if last := p.tail.last(); last != "" && state.Exited() && !state.Success() {
 		return state.String() + ": " + last
 	}
 	return state.String()

@@ -160,10 +160,20 @@ func (e *Engine) HandOver(ctx context.Context, h wire.HandOver) error {
 	if state.Role == protocol.RoleReplica && state.Primary == to {
 		return nil
 	}
-	if err := e.orders().BeginHandOver(ctx, to, h.Timeout); err != nil {
+	restore, err := e.prepareHandOver(ctx, state)
+	if err != nil {
 		return err
 	}
-	state, err = e.awaitHandOver(ctx)
+	err = e.handOver(ctx, to, h.Timeout)
+	return errors.Join(err, restore())
+}
+
+// handOver lets the engine swap the two servers.
+func (e *Engine) handOver(ctx context.Context, to protocol.Address, timeout time.Duration) error {
+	if err := e.orders().BeginHandOver(ctx, to, timeout); err != nil {
+		return err
+	}
+	state, err := e.awaitHandOver(ctx)
 	if err != nil {
 		abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandWithin)
 		defer cancel()
@@ -173,6 +183,36 @@ func (e *Engine) HandOver(ctx context.Context, h wire.HandOver) error {
 		return errors.New("the hand-over ended without a change: the other server did not catch up in time")
 	}
 	return e.orders().DisconnectClients(ctx)
+}
+
+const (
+	// confirmWithin is how long the replicas may take to confirm before a hand-over begins without it.
+	confirmWithin = 200 * time.Millisecond
+	// handOverHz is how often a second the server looks after a hand-over; its default is 10.
+	handOverHz = "200"
+)
+
+// prepareHandOver makes a hand-over take milliseconds. By itself the engine pauses writes and then
+// waits until the replica happens to confirm, which it does once a second, and looks for that ten
+// times a second. So writes are refused first, then every replica confirms all there is, and the
+// engine finds nothing left to wait for. What it changes, restore puts back.
+func (e *Engine) prepareHandOver(ctx context.Context, state protocol.State) (restore func() error, err error) {
+	before, err := e.orders().Settings(ctx, []string{minReplicas, "hz"})
+	if err != nil {
+		return nil, err
+	}
+	restore = func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandWithin)
+		defer cancel()
+		return e.orders().ChangeSettings(ctx, before)
+	}
+	if err := e.orders().ChangeSettings(ctx, map[string]string{minReplicas: fencedMinReplicas, "hz": handOverHz}); err != nil {
+		return nil, err
+	}
+	if _, err := e.orders().Confirmed(ctx, len(state.Replicas), confirmWithin); err != nil {
+		return nil, errors.Join(err, restore())
+	}
+	return restore, nil
 }
 
 // handOverPoll is how often the progress of a hand-over is read: writes are paused meanwhile.

