@@ -68,6 +68,11 @@ func TestTheFirstStart(t *testing.T) {
 				rs.Member(1, rs.Reloaded(facts.Stored{Epoch: 4, ReplID: "lineage-other", Offset: 200, Keys: 7}))),
 			name: topology.DivergentData, why: "db-0 and db-1 hold data of different origin", steps: []string{},
 		},
+		"data without keys is of no origin": {
+			state: fresh(rs.Bootstrapping(1), rs.Every(all, rs.Held(1)),
+				rs.Member(0, rs.Reloaded(facts.Stored{Epoch: 4, ReplID: "lineage-other", Offset: 300})), rs.Member(1, rs.Reloaded(old(4, 200)))),
+			name: topology.Bootstrapping, why: "db-1 was elected", steps: []string{"store Bootstrap  → db-1 @1"},
+		},
 		"elected and told": {
 			state: fresh(rs.Bootstrapping(1), rs.Elected(0), rs.Every(all, rs.Held(1))),
 			name:  topology.Bootstrapping, why: "db-0 takes over", steps: []string{"assign Primary[db-0] @1"},
@@ -113,6 +118,10 @@ func TestWhatIsStoredMayBeWrong(t *testing.T) {
 		"the status was lost and nobody serves: the first start is repeated, with all members": {
 			state: rs.Settled(3, rs.Forgotten(), rs.RoutedNowhere(), rs.Every([]int{0, 1}, rs.Held(5)), rs.Member(2, rs.Down())),
 			name:  topology.Creating, why: "Waiting for 1 of 3 members", steps: []string{"assign Held[db-2] @5"},
+		},
+		"the same, and fewer are wanted: nobody is removed who may have the data": {
+			state: rs.Settled(3, rs.Wanted(1), rs.Forgotten(), rs.RoutedNowhere(), rs.Every([]int{0, 1}, rs.Held(5)), rs.Member(2, rs.Down())),
+			name:  topology.Creating, why: "Waiting for 1 of 1 members", steps: []string{"assign Held[db-2] @5"}, set: 3,
 		},
 		"the same, all held: what a promotion has left behind does not lead": {
 			state: rs.Settled(3, rs.Forgotten(), rs.RoutedNowhere(), rs.Bootstrapping(6), rs.Every([]int{0, 1, 2}, rs.Held(6)),
@@ -188,6 +197,10 @@ func TestEverythingRestartedAtOnce(t *testing.T) {
 		"without volumes, one member is still to come": {
 			state: restarted(rs.Every(all, rs.Empty()), rs.Member(2, rs.Starting()), rs.Ephemeral()),
 			name:  topology.FailingOver, why: "Waiting for db-2", steps: []string{"assign Held[db-2] @6"},
+		},
+		"without volumes, a member that is to be removed has not been heard": {
+			state: restarted(rs.Every(all, rs.Empty()), rs.Member(2, rs.Silent(time.Minute)), rs.Wanted(2), rs.Ephemeral()),
+			name:  topology.FailoverBlocked, why: "Waiting for db-2", steps: []string{},
 		},
 		"without volumes, a member that still has something leads": {
 			state: restarted(rs.Every([]int{0, 1}, rs.Empty()), rs.Member(2, rs.At(400), rs.OfLineage("lineage-z", "", 0), rs.Keyed(3)), rs.Ephemeral()),

@@ -1,6 +1,9 @@
 package topology
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Decide maps a snapshot to what is to be done. It has no side effects, and the same State
 // always gives the same Decision. The order of the cases is the order of urgency: stop the loss
@@ -86,8 +89,10 @@ func stateOf(kind Kind) Name {
 // brought a volume with data, so nobody is chosen without it.
 func (s *State) create(d *Decision) {
 	d.State = Creating
-	// Nobody has served yet, so a smaller number of members is taken at once.
-	d.SetReplicas = s.Want.Replicas
+	if !slices.ContainsFunc(s.Members, hasServed) {
+		// A smaller number of members is taken at once.
+		d.SetReplicas = s.Want.Replicas
+	}
 	s.replaceBroken(d)
 	s.assignHeld(d, s.nextEpoch()-1)
 	if q := s.everybody(0); !q.met {
@@ -98,6 +103,9 @@ func (s *State) create(d *Decision) {
 	d.Steps = nil
 	s.begin(d, Bootstrap, "All members have started for the first time.")
 }
+
+// hasServed says whether the member has taken part in a cluster, even if nothing is stored of it.
+func hasServed(m Member) bool { return m.Pod.Exists && m.Agent != nil && m.Agent.Epoch > 0 }
 
 // adoptable returns a member that serves as primary in an epoch above all that is stored. Nobody
 // gets an epoch before it is stored, so the status was lost or set back, and what the engine says

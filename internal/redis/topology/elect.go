@@ -57,7 +57,8 @@ func (s *State) nothingElseToCome(epoch int64) bool {
 	if s.Want.AcceptLoss {
 		return s.anyGathered(epoch)
 	}
-	return s.Want.Ephemeral && s.everybody(epoch).met
+	outside := slices.ContainsFunc(s.Members, func(m Member) bool { return m.Pod.Exists && !s.gathered(&m, epoch) })
+	return s.Want.Ephemeral && s.everybody(epoch).met && !outside
 }
 
 func (s *State) anyGathered(epoch int64) bool {
@@ -108,8 +109,12 @@ func (s *State) elect(t *Transition) election {
 	return election{}
 }
 
-// furthest chooses among members of which nobody knows who was in step with whom.
+// furthest chooses among members of which nobody knows who was in step with whom. One without keys does
+// not lead over keys that are not known to be older.
 func (s *State) furthest(all, withData []position) election {
+	withData = slices.DeleteFunc(slices.Clone(withData), func(p position) bool {
+		return p.keys() == 0 && slices.ContainsFunc(withData, func(q position) bool { return q.keys() > 0 && q.epoch >= p.epoch })
+	})
 	if len(withData) == 0 {
 		return election{winner: lowestOrdinal(all).member, empty: true}
 	}
@@ -266,7 +271,8 @@ func divergence(ps []position) string {
 	top := slices.MaxFunc(ps, func(a, b position) int { return cmp.Compare(a.epoch, b.epoch) })
 	first := -1
 	for i, p := range ps {
-		if p.epoch != top.epoch || len(p.lineages) == 0 {
+		// Without keys there is nothing that could be lost.
+		if p.epoch != top.epoch || len(p.lineages) == 0 || p.keys() == 0 {
 			continue
 		}
 		if first < 0 {

@@ -24,6 +24,8 @@ type position struct {
 	lost bool
 }
 
+func (p position) keys() int64 { return p.member.Agent.Facts.Keys }
+
 func positionOf(m *Member) position {
 	f := m.Agent.Facts
 	p := position{member: m, offset: f.Offset, lineages: nonEmpty(f.ReplID, f.ReplID2), known: f.Offset > 0}

@@ -242,8 +242,12 @@ func nothingIsMissing(s topology.State, epoch int64) bool {
 	for _, m := range s.Members {
 		everybody = everybody && (m.Ordinal >= s.Want.Replicas || standsStill(s, m, epoch))
 	}
-	if s.Intent.Primary == "" || (s.Want.Ephemeral && everybody) {
+	if s.Intent.Primary == "" {
 		return everybody
+	}
+	outside := slices.ContainsFunc(s.Members, func(m topology.Member) bool { return m.Pod.Exists && !standsStill(s, m, epoch) })
+	if s.Want.Ephemeral && everybody && !outside {
+		return true
 	}
 	if p := memberOf(s, s.Intent.Primary); p != nil && standsStill(s, *p, epoch) && !setBack(*p) {
 		return true

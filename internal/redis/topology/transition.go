@@ -58,7 +58,7 @@ func (s *State) gatherAndElect(d *Decision, t *Transition) {
 func (s *State) everybody(epoch int64) quorum {
 	var q quorum
 	for i := range s.Members {
-		if m := &s.Members[i]; m.Ordinal < s.Want.Replicas && !s.gathered(m, epoch) {
+		if m := &s.Members[i]; (m.Ordinal < s.Want.Replicas || hasServed(*m)) && !s.gathered(m, epoch) {
 			q.missing = append(q.missing, m.Name)
 		}
 	}
