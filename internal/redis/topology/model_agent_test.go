@@ -225,8 +225,9 @@ func (a *agent) startServer(w *world) {
 			note = *d.note
 		}
 		s.stored = &note
+		s.offset = d.offset
 		if d.carriesOffsets && d.offset > 0 {
-			s.replID, s.offset, s.backlog = d.replID, d.offset, true
+			s.replID, s.backlog = d.replID, true
 		}
 	}
 	a.p.server = s
@@ -381,7 +382,8 @@ func (a *agent) stop(w *world) {
 			a.noteNow(w)
 		}
 		w.end(s)
-		if w.persistence == onSnapshots && !s.hung && s.loading == 0 {
+		// A server that was only held has nothing new to save, and an empty file in place of none would lie.
+		if w.persistence == onSnapshots && !s.hung && s.loading == 0 && s.joined && s.syncing == 0 {
 			w.snapshot(s)
 		}
 	}

@@ -133,12 +133,17 @@ func (w *world) settled() bool {
 	return true
 }
 
-// mustSettle fails with a picture if the cluster does not come to rest.
-func (w *world) mustSettle(limit time.Duration) {
+// mustSettle fails with a picture if the cluster does not come to rest. It may wait for a person where the
+// API server lost what was stored and the members' data contradicts itself; it then returns false.
+func (w *world) mustSettle(limit time.Duration) bool {
 	if w.settle(limit) {
-		return
+		return true
+	}
+	if w.statusLost && w.lastDecision.State == topology.DivergentData {
+		return false
 	}
 	w.fail("not settled after %s: %s %q\n%s", limit, w.lastDecision.State, w.lastDecision.Why, redisstate.Picture(w.observe(w.manager)))
+	return false
 }
 
 // restIsQuiet (I9): a settled cluster is left alone.

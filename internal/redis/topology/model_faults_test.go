@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/holdfast-dev/holdfast/internal/redis/topology"
 )
 
 // act does one thing to the world.
@@ -59,8 +61,12 @@ func (w *world) actions() map[string]func() {
 		"delete all":           func() { w.eachPod(func(i int) { w.deletePod(w.pods[i].uid) }) },
 		"force delete":         func() { w.withPod(w.forceDelete) },
 		"force delete primary": func() { w.eachPod(func(i int) { w.forceDeleteIf(i, w.intent.PrimaryUID) }) },
-		"scale":                func() { w.want.Replicas = rapid.IntRange(1, 5).Draw(w.t, "to"); w.wakeManager() },
-		"roll":                 func() { w.generation++; w.wakeManager() },
+		"lose status":          w.loseStatus,
+		"set status back":      w.setStatusBack,
+		"back status up":       func() { w.backup = w.intent },
+
+		"scale": func() { w.want.Replicas = rapid.IntRange(1, 5).Draw(w.t, "to"); w.wakeManager() },
+		"roll":  func() { w.generation++; w.wakeManager() },
 	}
 }
 
@@ -193,7 +199,7 @@ func (w *world) thaw() {
 }
 
 func (w *world) snapshotIfAble(s *server) {
-	if s.answers() && s.syncing == 0 {
+	if s.answers() && s.syncing == 0 && s.joined {
 		w.snapshot(s)
 	}
 }
@@ -203,6 +209,18 @@ func (w *world) cut(a, b *node) {
 		w.note("  %s and %s", a.name, b.name)
 		w.cuts[[2]*node{a, b}] = true
 	}
+}
+
+// loseStatus empties what the API server keeps.
+func (w *world) loseStatus() {
+	w.intent, w.statusLost = topology.Intent{}, true
+	w.wakeManager()
+}
+
+// setStatusBack restores a backup of it.
+func (w *world) setStatusBack() {
+	w.intent, w.statusLost = w.backup, true
+	w.wakeManager()
 }
 
 // isolate cuts a machine off from all the others.

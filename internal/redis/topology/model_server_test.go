@@ -174,7 +174,7 @@ func (s *server) noticeSilence(w *world) {
 func (s *server) attach(w *world, p *server) {
 	if !p.backlog {
 		p.backlog = true
-		p.replID, p.before = w.newLineage(), ""
+		p.replID, p.before, p.second = w.newLineage(), "", 0
 		p.offset++
 	}
 	same := s.replID == p.replID || (s.replID == p.before && s.offset < p.second)
@@ -278,7 +278,7 @@ func (s *server) facts(w *world) facts.Facts {
 	f := facts.Facts{
 		RunID: fmt.Sprintf("%p", s), IsPrimary: s.isPrimary, ReplID: s.replID, ReplID2: s.before, SecondOffset: s.second,
 		Offset: s.offset, Following: s.following, LinkUp: s.linkUp, SyncInProgress: s.syncing > 0, Loading: s.loading > 0,
-		LastIOMillis: -1, FailoverState: "no-failover", Keys: int64(len(s.data)), Stored: s.stored,
+		LastIOMillis: -1, FailoverState: "no-failover", Keys: int64(len(s.data)), Stored: s.stored, Unjoined: !s.joined,
 	}
 	if s.failoverTo != "" {
 		f.FailoverState, f.Following = "failover-in-progress", s.failoverTo
@@ -287,7 +287,9 @@ func (s *server) facts(w *world) facts.Facts {
 		f.LastIOMillis = (w.now - s.lastByte).Milliseconds()
 	}
 	for r, a := range s.replicas {
-		f.Replicas = append(f.Replicas, facts.ReplicaLink{Host: r.pod.address, Online: true, Offset: a.offset})
+		f.Replicas = append(f.Replicas, facts.ReplicaLink{
+			Host: r.pod.address, Online: true, Offset: a.offset, LagSeconds: int64((w.now - a.heard) / time.Second),
+		})
 	}
 	slices.SortFunc(f.Replicas, func(a, b facts.ReplicaLink) int { return strings.Compare(a.Host, b.Host) })
 	return f

@@ -36,6 +36,7 @@ type world struct {
 	streamTimeout time.Duration
 
 	intent      topology.Intent
+	backup      topology.Intent
 	routed      string
 	setReplicas int
 	pods        []*pod
@@ -57,6 +58,8 @@ type world struct {
 	lastDecision topology.Decision
 	// lossy power cuts take the last second of an append-only file with them.
 	lossy bool
+	// statusLost: the API server lost what was stored, so that old data may be held against new.
+	statusLost bool
 	// strict: at most one fault at a time, so that nothing confirmed may be lost at all.
 	strict bool
 	fickle bool
@@ -187,7 +190,11 @@ func (w *world) end(s *server) {
 	}
 	s.dead = true
 	if w.persistence == onLog {
-		s.pod.disk.data, s.pod.disk.written = slices.Clone(s.data), true
+		// The file of a replica brings back its offset, though not whose history it counts.
+		s.pod.disk.data, s.pod.disk.written, s.pod.disk.offset = slices.Clone(s.data), true, 0
+		if !s.isPrimary && s.joined {
+			s.pod.disk.offset = s.offset
+		}
 	}
 }
 
