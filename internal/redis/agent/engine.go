@@ -160,19 +160,39 @@ func (e *Engine) HandOver(ctx context.Context, h wire.HandOver) error {
 	if state.Role == protocol.RoleReplica && state.Primary == to {
 		return nil
 	}
-	restore, err := e.prepareHandOver(ctx, state)
+	before, err := e.orders().Settings(ctx, []string{minReplicas, "hz"})
 	if err != nil {
 		return err
 	}
-	err = e.handOver(ctx, to, h.Timeout)
-	return errors.Join(err, restore())
+	return errors.Join(e.swap(ctx, state, h), e.restoreSettings(ctx, before))
 }
 
-// handOver lets the engine swap the two servers.
-func (e *Engine) handOver(ctx context.Context, to protocol.Address, timeout time.Duration) error {
-	if err := e.orders().BeginHandOver(ctx, to, timeout); err != nil {
+// swap makes a hand-over take milliseconds. By itself the engine pauses writes and then waits until the
+// replica happens to confirm, which it does once a second, and looks for that ten times a second. So
+// writes are refused first and every replica confirms all there is; then nothing is left to wait for.
+// Where a replica does not confirm in time, the engine waits in its own way.
+func (e *Engine) swap(ctx context.Context, state protocol.State, h wire.HandOver) error {
+	to := protocol.Address{Host: h.To.Host, Port: h.To.Port}
+	if err := e.orders().ChangeSettings(ctx, map[string]string{minReplicas: fencedMinReplicas, "hz": handOverHz}); err != nil {
 		return err
 	}
+	confirmed, err := e.orders().Confirmed(ctx, len(state.Replicas), confirmWithin)
+	if err != nil {
+		return err
+	}
+	if confirmed > 0 && confirmed >= len(state.Replicas) {
+		err = e.orders().Swap(ctx, to)
+	} else {
+		err = e.orders().BeginHandOver(ctx, to, h.Timeout)
+	}
+	if err != nil {
+		return err
+	}
+	return e.finishHandOver(ctx, to)
+}
+
+// finishHandOver waits until the engine has swapped the two servers, and sends the clients away.
+func (e *Engine) finishHandOver(ctx context.Context, to protocol.Address) error {
 	state, err := e.awaitHandOver(ctx)
 	if err != nil {
 		abort, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandWithin)
@@ -185,35 +205,19 @@ func (e *Engine) handOver(ctx context.Context, to protocol.Address, timeout time
 	return e.orders().DisconnectClients(ctx)
 }
 
+// restoreSettings puts back what a hand-over changed, whatever became of it.
+func (e *Engine) restoreSettings(ctx context.Context, before map[string]string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandWithin)
+	defer cancel()
+	return e.orders().ChangeSettings(ctx, before)
+}
+
 const (
 	// confirmWithin is how long the replicas may take to confirm before a hand-over begins without it.
 	confirmWithin = 200 * time.Millisecond
 	// handOverHz is how often a second the server looks after a hand-over; its default is 10.
 	handOverHz = "200"
 )
-
-// prepareHandOver makes a hand-over take milliseconds. By itself the engine pauses writes and then
-// waits until the replica happens to confirm, which it does once a second, and looks for that ten
-// times a second. So writes are refused first, then every replica confirms all there is, and the
-// engine finds nothing left to wait for. What it changes, restore puts back.
-func (e *Engine) prepareHandOver(ctx context.Context, state protocol.State) (restore func() error, err error) {
-	before, err := e.orders().Settings(ctx, []string{minReplicas, "hz"})
-	if err != nil {
-		return nil, err
-	}
-	restore = func() error {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commandWithin)
-		defer cancel()
-		return e.orders().ChangeSettings(ctx, before)
-	}
-	if err := e.orders().ChangeSettings(ctx, map[string]string{minReplicas: fencedMinReplicas, "hz": handOverHz}); err != nil {
-		return nil, err
-	}
-	if _, err := e.orders().Confirmed(ctx, len(state.Replicas), confirmWithin); err != nil {
-		return nil, errors.Join(err, restore())
-	}
-	return restore, nil
-}
 
 // handOverPoll is how often the progress of a hand-over is read: writes are paused meanwhile.
 const handOverPoll = 5 * time.Millisecond

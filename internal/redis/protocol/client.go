@@ -102,10 +102,36 @@ func (c *client) Promote(ctx context.Context) error {
 	return explain("promote", c.rdb.Do(ctx, "REPLICAOF", "NO", "ONE").Err())
 }
 
+// confirmChannel carries nothing and has no subscriber: publishing to it is the one thing that
+// reaches the replicas also while writes are refused.
+const confirmChannel = "__holdfast:confirm"
+
+// Confirmed implements Replication. WAIT counts from what its own connection wrote last, so both go
+// over the same one.
+func (c *client) Confirmed(ctx context.Context, n int, within time.Duration) (int, error) {
+	conn := c.rdb.Conn()
+	defer func() { _ = conn.Close() }()
+	if err := conn.Publish(ctx, confirmChannel, "").Err(); err != nil {
+		return 0, explain("reach the replicas", err)
+	}
+	confirmed, err := conn.Wait(ctx, n, within).Result()
+	if err != nil {
+		return 0, explain("wait for the replicas", err)
+	}
+	return int(confirmed), nil
+}
+
 // BeginHandOver implements Replication.
 func (c *client) BeginHandOver(ctx context.Context, to Address, timeout time.Duration) error {
 	order := "hand over to " + net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
 	return explain(order, c.rdb.Do(ctx, "FAILOVER", "TO", to.Host, to.Port, "TIMEOUT", timeout.Milliseconds()).Err())
+}
+
+// Swap implements Replication. FORCE makes the server go on when the time is over although the offsets
+// differ: they do so by the question for a confirmation alone, which is counted and not confirmed.
+func (c *client) Swap(ctx context.Context, to Address) error {
+	order := "swap with " + net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
+	return explain(order, c.rdb.Do(ctx, "FAILOVER", "TO", to.Host, to.Port, "FORCE", "TIMEOUT", 1).Err())
 }
 
 // AbortHandOver implements Replication.

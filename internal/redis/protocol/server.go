@@ -18,9 +18,15 @@ type Replication interface {
 	Follow(ctx context.Context, primary Address) error
 	// Promote makes the server a primary; its lineage goes on from the present offset.
 	Promote(ctx context.Context) error
+	// Confirmed has the replicas confirm all that the server has written so far, at once instead of
+	// within their usual second, and returns how many did. It waits for n of them or for within.
+	Confirmed(ctx context.Context, n int, within time.Duration) (int, error)
 	// BeginHandOver makes a primary pause writes, wait until to has all data, and become its
 	// replica. It returns at once; State.HandOver tells the progress.
 	BeginHandOver(ctx context.Context, to Address, timeout time.Duration) error
+	// Swap is BeginHandOver for a primary that refuses writes and whose replica has confirmed everything:
+	// the server does not wait for another confirmation, which would come within a second.
+	Swap(ctx context.Context, to Address) error
 	// AbortHandOver ends a hand-over that is under way; the server stays primary.
 	AbortHandOver(ctx context.Context) error
 	// DisconnectClients closes the connections of all clients but replicas and the caller's own.

@@ -161,6 +161,18 @@ func (s *Server) Promote(context.Context) error {
 	return nil
 }
 
+// Confirmed implements protocol.Replication: in this network everything that is attached has everything.
+func (s *Server) Confirmed(context.Context, int, time.Duration) (int, error) {
+	if err := s.enter("Confirmed"); err != nil {
+		return 0, err
+	}
+	defer s.net.mu.Unlock()
+	if s.role == protocol.RoleReplica {
+		return 0, refused("wait for the replicas", "ERR WAIT cannot be used with replica instances.")
+	}
+	return len(s.replicas()), nil
+}
+
 // BeginHandOver implements protocol.Replication.
 func (s *Server) BeginHandOver(_ context.Context, to protocol.Address, timeout time.Duration) error {
 	if err := s.enter("BeginHandOver"); err != nil {
@@ -177,6 +189,11 @@ func (s *Server) BeginHandOver(_ context.Context, to protocol.Address, timeout t
 	}
 	s.handOver = &handOver{to: to, deadline: time.Now().Add(timeout)}
 	return nil
+}
+
+// Swap implements protocol.Replication.
+func (s *Server) Swap(ctx context.Context, to protocol.Address) error {
+	return s.BeginHandOver(ctx, to, time.Second)
 }
 
 // knows says whether a server was the last to be seen as a replica; a frozen one still counts.
