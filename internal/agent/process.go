@@ -58,12 +58,15 @@ func (p *process) wait() string {
 	if err != nil {
 		return err.Error()
 	}
+	if !state.Exited() || state.Success() {
+		// What a server that was killed wrote before says nothing about its end.
+		return state.String()
+	}
 	select {
 	case <-p.tail.done:
-	case <-time.After(20 * time.Millisecond): // what is still written then is not worth a late record
+	case <-time.After(lastWordsWithin): // a child that got away may hold the pipe
 	}
-	// What a server that was killed wrote before says nothing about its end.
-	if last := p.tail.last(); last != "" && state.Exited() && !state.Success() {
+	if last := p.tail.last(); last != "" {
 		return state.String() + ": " + last
 	}
 	return state.String()
@@ -88,6 +91,9 @@ type tail struct {
 }
 
 const tailSize = 300
+
+// lastWordsWithin bounds how long the end of the output is waited for.
+const lastWordsWithin = 200 * time.Millisecond
 
 func (t *tail) copy(from io.ReadCloser, to io.Writer) {
 	defer close(t.done)

@@ -66,16 +66,19 @@ func (l lab) state(i Instance) protocol.State {
 // await polls a server's state until it is as wanted.
 func (l lab) await(i Instance, what string, is func(protocol.State) bool) protocol.State {
 	l.Helper()
-	deadline := time.Now().Add(15 * time.Second)
+	late := time.After(15 * time.Second)
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
 	for {
 		s := l.state(i)
 		if is(s) {
 			return s
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-poll.C:
+		case <-late:
 			l.Fatalf("%s did not happen; state: %+v", what, s)
 		}
-		time.Sleep(5 * time.Millisecond) // polls the server
 	}
 }
 

@@ -91,10 +91,10 @@ type Session struct {
 
 // Errors that a client gets.
 var (
-	errWrongPassword = errors.New("WRONGPASS invalid username-password pair or user is disabled.")
+	errWrongPassword = errors.New("WRONGPASS invalid username-password pair or user is disabled")
 	errClosed        = errors.New("EOF")
-	errReadOnly      = errors.New("READONLY You can't write against a read only replica.")
-	errNoReplicas    = errors.New("NOREPLICAS Not enough good replicas to write.")
+	errReadOnly      = errors.New("READONLY You can't write against a read only replica")
+	errNoReplicas    = errors.New("NOREPLICAS Not enough good replicas to write")
 )
 
 // Login connects a client.
