@@ -131,23 +131,23 @@ func (e *Engine) aclPath() string    { return filepath.Join(e.opt.RunDir, "users
 
 // Stop implements base.Lifecycle.
 func (e *Engine) Stop(ctx context.Context) error {
-	data := protocol.SaveAsConfigured
 	state, err := e.orders().State(ctx)
 	if err != nil {
 		return err
 	}
-	// The memory of a server that loads or synchronises is no complete data set: saving it would
-	// replace a good file by a part of one.
-	if state.Loading || state.SyncInProgress {
-		data = protocol.KeepFiles
-	}
 	e.mu.Lock()
-	known := e.seen.joined && !e.seen.unwritten
+	joined, unwritten := e.seen.joined, e.seen.unwritten
 	e.mu.Unlock()
-	if known && data == protocol.SaveAsConfigured {
+	// The memory of a server that loads or synchronises is no complete data set: saving it would
+	// replace a good file by a part of one. A server that was only held has nothing that its files do
+	// not have, and an empty file in place of none would look like data.
+	if state.Loading || state.SyncInProgress || !joined {
+		return e.orders().Shutdown(ctx, protocol.KeepFiles)
+	}
+	if !unwritten {
 		e.lineage.keepNow(state)
 	}
-	return e.orders().Shutdown(ctx, data)
+	return e.orders().Shutdown(ctx, protocol.SaveAsConfigured)
 }
 
 // HandOver implements base.Roles.

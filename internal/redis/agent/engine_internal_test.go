@@ -346,15 +346,24 @@ func TestWhoServes(t *testing.T) {
 
 func TestAnOrderedStopKeepsWhatIsComplete(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.mustApply(wire.RolePrimary)
-	if err := r.engine.Stop(t.Context()); err != nil || !r.server.Dead() || !r.server.Saved() {
-		t.Errorf("stopped with %v, saved %v", err, r.server.Saved())
+	cases := map[string]struct {
+		before func(*rig)
+		saved  bool
+	}{
+		"a primary":                    {func(r *rig) { r.mustApply(wire.RolePrimary); r.facts() }, true},
+		"a server that loads":          {func(r *rig) { r.mustApply(wire.RolePrimary); r.facts(); r.server.SetLoading(true) }, false},
+		"a server that was only held":  {func(r *rig) { r.mustApply(wire.RoleHeld); r.facts() }, false},
+		"a server that has never said": {func(*rig) {}, false},
 	}
-	r = newRig(t)
-	r.server.SetLoading(true)
-	if err := r.engine.Stop(t.Context()); err != nil || !r.server.Dead() || r.server.Saved() {
-		t.Errorf("a server that loads stopped with %v, saved %v", err, r.server.Saved())
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			c.before(r)
+			if err := r.engine.Stop(t.Context()); err != nil || !r.server.Dead() || r.server.Saved() != c.saved {
+				t.Errorf("stopped with %v, dead %v, saved %v", err, r.server.Dead(), r.server.Saved())
+			}
+		})
 	}
 }
 
