@@ -40,7 +40,7 @@ func connect(ctx context.Context, o Options) (*connection, error) {
 }
 
 func signIn(ctx context.Context, o Options, password string) (*connection, error) {
-	dialing, cancel := context.WithTimeout(ctx, dialTimeout)
+	dialing, cancel := context.WithTimeout(ctx, o.dialTimeout)
 	defer cancel()
 	socket, err := o.Dial(dialing, "tcp", o.Address)
 	if err != nil {

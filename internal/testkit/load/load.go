@@ -15,6 +15,8 @@ import (
 const (
 	// dialTimeout bounds a connection attempt: a SYN to an address without a host is never answered.
 	dialTimeout = 50 * time.Millisecond
+	// tunnelTimeout bounds it where Options.Dial takes the place of the network, and takes longer.
+	tunnelTimeout = 5 * time.Second
 	// replyTimeout bounds the wait for an answer; a frozen server still accepts connections.
 	replyTimeout = 250 * time.Millisecond
 	// waitTimeout is given to WAIT; shorter than replyTimeout, so that a missing confirmation is no lost answer.
@@ -47,6 +49,8 @@ type Options struct {
 	Pace time.Duration
 	// Reconnect after so many operations of a connection; 0: only after an error.
 	Reconnect int
+
+	dialTimeout time.Duration
 }
 
 func (o Options) validate() error {
@@ -77,8 +81,9 @@ func Start(ctx context.Context, o Options) (*Load, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	o.dialTimeout = tunnelTimeout
 	if o.Dial == nil {
-		o.Dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+		o.Dial, o.dialTimeout = (&net.Dialer{}).DialContext, dialTimeout
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Load{options: o, cancel: cancel}

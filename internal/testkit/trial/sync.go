@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/holdfast-dev/holdfast/internal/testkit/lab"
 	"github.com/holdfast-dev/holdfast/internal/testkit/load"
 )
 
@@ -22,8 +21,7 @@ func (s Syncs) Since(earlier Syncs) Syncs {
 
 // Info of one member, by field.
 func (t *Trial) Info(ctx context.Context, pod *corev1.Pod, sections ...string) (map[string]string, error) {
-	o := t.options
-	o.Dial, o.Address = nil, lab.Address(pod.Status.PodIP)
+	o := t.toMember(pod)
 	var text string
 	var err error
 	for _, password := range t.options.Passwords {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strconv"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/holdfast-dev/holdfast/internal/testkit/check"
 	"github.com/holdfast-dev/holdfast/internal/testkit/history"
@@ -33,10 +36,16 @@ type Options struct {
 	Pace time.Duration
 	// Reconnect after so many operations; default: only after an error.
 	Reconnect int
-	// Dial replaces the network to the primary Service; default: the network.
-	Dial load.DialFunc
+	// Reach replaces the network where this machine has no route to the cluster's addresses; default: the
+	// network. Clients then follow the primary's endpoint themselves, and the members are not probed.
+	Reach Reach
 	// WithoutConfirmation is for clusters that have no replica.
 	WithoutConfirmation bool
+}
+
+// Reach connects to the database of a pod.
+type Reach interface {
+	Dial(ctx context.Context, pod *corev1.Pod) (net.Conn, error)
 }
 
 // Trial is a cluster under load.
@@ -45,8 +54,9 @@ type Trial struct {
 	History *history.Recorder
 
 	options load.Options
+	reach   Reach
 	load    *load.Load
-	probe   *probe.Probe
+	probe   *probe.Probe // nil with a Reach
 }
 
 // Verdict on a trial.
@@ -61,18 +71,20 @@ func (v Verdict) Err() error { return errors.Join(v.Data.Err(), v.Primaries.Err(
 
 // Begin starts load and probe, and returns once writes are confirmed.
 func Begin(ctx context.Context, redis *lab.Redis, o Options) (*Trial, error) {
-	t := &Trial{Redis: redis, History: history.NewRecorder()}
+	t := &Trial{Redis: redis, History: history.NewRecorder(), reach: o.Reach}
 	if err := t.fill(ctx, o); err != nil {
 		return nil, err
 	}
 	var err error
-	t.probe, err = probe.Start(ctx, probe.Options{Clientset: redis.Lab.Clientset, Cluster: redis.NamespacedName,
-		Passwords: t.options.Passwords, Now: t.History.Now})
-	if err != nil {
-		return nil, err
+	if t.reach == nil {
+		t.probe, err = probe.Start(ctx, probe.Options{Clientset: redis.Lab.Clientset, Cluster: redis.NamespacedName,
+			Passwords: t.options.Passwords, Now: t.History.Now})
+		if err != nil {
+			return nil, err
+		}
 	}
 	if t.load, err = load.Start(ctx, t.options); err != nil {
-		t.probe.Stop()
+		t.stopProbe()
 		return nil, err
 	}
 	const first = 50
@@ -110,7 +122,7 @@ func (t *Trial) fill(ctx context.Context, o Options) error {
 	}
 	// Each trial has its own keys, so that several can follow each other on one cluster.
 	prefix := "trial-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	t.options = load.Options{Address: address, Dial: o.Dial, Passwords: o.Passwords, History: t.History, Layout: load.DefaultLayout(prefix),
+	t.options = load.Options{Address: address, Dial: t.dialPrimary(), Passwords: o.Passwords, History: t.History, Layout: load.DefaultLayout(prefix),
 		Adders: o.Adders, Appenders: o.Appenders, Pace: o.Pace, Reconnect: o.Reconnect}
 	return nil
 }
@@ -154,7 +166,38 @@ func (t *Trial) Gap(since time.Duration) check.Gap {
 // Abort stops load and probe without a verdict.
 func (t *Trial) Abort() {
 	t.load.Stop()
-	t.probe.Stop()
+	t.stopProbe()
+}
+
+func (t *Trial) stopProbe() probe.Report {
+	if t.probe == nil {
+		return probe.Report{}
+	}
+	return t.probe.Stop()
+}
+
+// dialPrimary is nil where the network leads to the primary Service.
+func (t *Trial) dialPrimary() load.DialFunc {
+	if t.reach == nil {
+		return nil
+	}
+	return func(ctx context.Context, _, _ string) (net.Conn, error) {
+		pod, err := t.Redis.Primary(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return t.reach.Dial(ctx, pod)
+	}
+}
+
+// toMember are the options to reach one member directly.
+func (t *Trial) toMember(pod *corev1.Pod) load.Options {
+	o := t.options
+	o.Address, o.Dial = lab.Address(pod.Status.PodIP), nil
+	if t.reach != nil {
+		o.Dial = func(ctx context.Context, _, _ string) (net.Conn, error) { return t.reach.Dial(ctx, pod) }
+	}
+	return o
 }
 
 // Quiesce stops the load; the probe goes on.
@@ -163,7 +206,7 @@ func (t *Trial) Quiesce() { t.load.Stop() }
 // End stops the load, reads every member directly, and judges. Members get a moment to become equal.
 func (t *Trial) End(ctx context.Context) (Verdict, error) {
 	t.load.Stop()
-	v := Verdict{Primaries: t.probe.Stop()}
+	v := Verdict{Primaries: t.stopProbe()}
 	settling, cancel := context.WithTimeout(ctx, equality)
 	defer cancel()
 	var judged bool
@@ -195,9 +238,7 @@ func (t *Trial) judge(ctx context.Context) (check.Report, error) {
 	}
 	in := check.Input{Events: t.History.Events(), Primary: primary.Name, Members: map[string]check.Data{}}
 	for _, pod := range pods {
-		o := t.options
-		o.Dial, o.Address = nil, lab.Address(pod.Status.PodIP)
-		data, err := t.read(ctx, o)
+		data, err := t.read(ctx, t.toMember(&pod))
 		if err != nil {
 			return check.Report{}, fmt.Errorf("read %s: %w", pod.Name, err)
 		}
