@@ -165,14 +165,14 @@ func (b *bench) once(ctx context.Context, redis *lab.Redis, d disturbance) (resu
 			}
 		}()
 		// The survivors are counted before the old primary comes back.
-		if result.syncs, err = b.served(ctx, redis, t, before); err != nil {
+		if result.syncs, err = b.served(ctx, t, primary, before); err != nil {
 			return one{}, err
 		}
 		healed = true
 		if err := heal(ctx); err != nil {
 			return one{}, err
 		}
-	} else if result.syncs, err = b.served(ctx, redis, t, before); err != nil {
+	} else if result.syncs, err = b.served(ctx, t, primary, before); err != nil {
 		return one{}, err
 	}
 	gap := t.Gap(at)
@@ -188,14 +188,17 @@ func (b *bench) once(ctx context.Context, redis *lab.Redis, d disturbance) (resu
 	return result, err
 }
 
-// served waits until writes flow again and says what the new primary served meanwhile.
-func (b *bench) served(ctx context.Context, redis *lab.Redis, t *trial.Trial, before map[string]trial.Syncs) (trial.Syncs, error) {
+// served waits until writes flow to another primary and says what that one served meanwhile.
+func (b *bench) served(ctx context.Context, t *trial.Trial, from *corev1.Pod, before map[string]trial.Syncs) (trial.Syncs, error) {
 	flow, cancel := context.WithTimeout(ctx, flowLimit)
 	defer cancel()
+	if err := t.Moved(flow, from); err != nil {
+		return trial.Syncs{}, err
+	}
 	if err := t.Flows(flow, flowing); err != nil {
 		return trial.Syncs{}, err
 	}
-	primary, err := redis.Primary(ctx)
+	primary, err := t.Redis.Primary(ctx)
 	if err != nil {
 		return trial.Syncs{}, err
 	}

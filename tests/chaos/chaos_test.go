@@ -30,6 +30,9 @@ const (
 	flowLimit = time.Minute
 	// flowing is how many confirmed writes prove that.
 	flowing = 100
+	// untilEffect is how long a fault that cannot be taken back may need to show: a forced deletion lets the
+	// process live on for a moment, and all seems well until then.
+	untilEffect = 2 * time.Second
 	// quiet is the time without a fault before the end.
 	quiet = 10 * time.Second
 )
@@ -124,8 +127,11 @@ func (r *run) disturb(ctx context.Context, s step) error {
 	}
 	at := r.trial.Mark("%s (primary %s, leader on %s)", s.kind.name, where.primary.Name, where.leader.Spec.NodeName)
 	heal, err := s.kind.inject(ctx, where)
-	if heal != nil {
+	switch {
+	case heal != nil:
 		err = errors.Join(err, r.holdAndHeal(ctx, s, heal))
+	case err == nil:
+		hold(ctx, untilEffect)
 	}
 	if err != nil {
 		return err

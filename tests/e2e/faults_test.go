@@ -116,11 +116,13 @@ func (s *scene) endure(ctx context.Context, f trouble) {
 		}
 		DeferCleanup(undo)
 		defer func() { Expect(undo(context.WithoutCancel(ctx))).To(Succeed()) }()
+		s.moves(ctx, t, f, primary)
 		s.flows(ctx, t)
 		hold(ctx, t, at+f.holds)
 		Expect(undo(ctx)).To(Succeed())
 		t.Mark("healed")
 	}
+	s.moves(ctx, t, f, primary)
 	s.flows(ctx, t)
 	s.wantRole(ctx, f.want, primary.Name)
 	s.settle(ctx)
@@ -128,6 +130,17 @@ func (s *scene) endure(ctx context.Context, f trouble) {
 	s.wantPartialSyncs(ctx, t, f, before)
 	s.judge(ctx, t, at)
 	Expect(gap.Accepted.Length()).To(BeNumerically("<", f.gap), "no write was accepted for too long")
+}
+
+// moves waits until the role has moved if it should.
+func (s *scene) moves(ctx context.Context, t *trial.Trial, f trouble, from *corev1.Pod) {
+	GinkgoHelper()
+	if f.want != primaryMoves {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, untilFlowing)
+	defer cancel()
+	Expect(t.Moved(ctx, from)).To(Succeed())
 }
 
 // hold keeps the fault in force until a moment of the trial's clock.

@@ -150,6 +150,21 @@ func (t *Trial) Flows(ctx context.Context, more int) error {
 	return nil
 }
 
+// Moved waits until the primary Service leads to another pod than that one. Without it, a slow fault
+// would be taken for a survived one before it has any effect.
+func (t *Trial) Moved(ctx context.Context, from *corev1.Pod) error {
+	return lab.Until(ctx, "the primary Service leads to another pod than "+from.Name, func(ctx context.Context) error {
+		now, err := t.Redis.Primary(ctx)
+		if err != nil {
+			return err
+		}
+		if now.UID == from.UID {
+			return fmt.Errorf("it leads to %s", now.Name)
+		}
+		return nil
+	})
+}
+
 // Accepts waits until so many more writes were accepted, confirmed or not.
 func (t *Trial) Accepts(ctx context.Context, more int) error {
 	if err := t.load.WaitAccepted(ctx, more); err != nil {
