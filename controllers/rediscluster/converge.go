@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"github.com/holdfast-dev/holdfast/internal/fleet"
+	"github.com/holdfast-dev/holdfast/internal/naming"
 	"github.com/holdfast-dev/holdfast/internal/redis/execute"
 	"github.com/holdfast-dev/holdfast/internal/redis/observe"
 	"github.com/holdfast-dev/holdfast/internal/redis/topology"
+	"github.com/holdfast-dev/holdfast/internal/rollout"
 	"github.com/holdfast-dev/holdfast/internal/steps"
 )
 
@@ -52,20 +54,36 @@ func (r *Reconciler) decide(p *pass) error {
 	if err != nil {
 		return fmt.Errorf("take a snapshot: %w", err)
 	}
-	if p.config.invalid {
-		forgetOutdated(&state)
-	}
+	p.setOutdated(&state)
 	p.state = state
 	p.decision = topology.Decide(state)
 	p.memory.timeline.Begin(p.decision, p.heardOf(p.cluster.Status.PrimaryUID), now)
 	return nil
 }
 
-// forgetOutdated: with a spec that cannot be rendered nobody knows what a pod should look like.
-func forgetOutdated(s *topology.State) {
+// setOutdated keeps what is outdated for the report, and hides it from the decision while a pod that is
+// deleted would come back as it was: until the StatefulSet has the template of the present spec. With
+// a spec that cannot be rendered nobody knows what a pod should look like.
+func (p *pass) setOutdated(s *topology.State) {
+	p.outdated = map[string][]rollout.Reason{}
+	hide := p.config.invalid || !p.templateIsCurrent()
 	for i := range s.Members {
-		s.Members[i].Pod.Outdated = nil
+		m := &s.Members[i]
+		if !p.config.invalid {
+			p.outdated[m.Name] = m.Pod.Outdated
+		}
+		if hide {
+			m.Pod.Outdated = nil
+		}
 	}
+}
+
+func (p *pass) templateIsCurrent() bool {
+	if p.set == nil {
+		return false
+	}
+	have, err := rollout.Decode(p.set.Spec.Template.Annotations[naming.AnnotationRestartParts])
+	return err == nil && len(rollout.Diff(have, p.config.parts)) == 0
 }
 
 // deletes: after a delete the cache is behind for a moment, and the watch brings the next pass.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
@@ -91,7 +92,7 @@ func (r *Reconciler) applySet(ctx context.Context, p *pass) error {
 
 // routeReplicas leads the replica Service to the replicas that are in step with the primary.
 func (r *Reconciler) routeReplicas(ctx context.Context, p *pass, _ *steps.Alarm) (steps.Outcome, error) {
-	if p.cluster.Spec.Paused || p.primaryUnknown() {
+	if p.cluster.Spec.Paused || p.primaryUnknown() || p.newcomer() {
 		// Nothing new is known, so nothing is changed.
 		return steps.Continue, nil
 	}
@@ -112,6 +113,17 @@ func (r *Reconciler) routeReplicas(ctx context.Context, p *pass, _ *steps.Alarm)
 
 func (p *pass) primaryUnknown() bool {
 	return p.decision.State == topology.PrimaryUnknown || p.decision.State == topology.PrimarySuspect
+}
+
+// newcomer: this manager has just begun to watch a cluster that serves, and has not heard every agent
+// yet. It must not take its own lack of knowledge for the cluster's.
+func (p *pass) newcomer() bool {
+	if p.cluster.Status.Epoch == 0 || p.cluster.Status.Transition != nil || p.state.WatchedFor >= p.state.Want.Detection {
+		return false
+	}
+	return slices.ContainsFunc(p.state.Members, func(m topology.Member) bool {
+		return m.Pod.Address != "" && m.Agent == nil
+	})
 }
 
 func (p *pass) pod(name string) *corev1.Pod {

@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/redis/facts"
 	"github.com/holdfast-dev/holdfast/internal/redis/resources"
 	"github.com/holdfast-dev/holdfast/internal/redis/topology"
+	"github.com/holdfast-dev/holdfast/internal/rollout"
 )
 
 // pass is what the steps of one pass share. Each step fills what the ones behind it need.
@@ -49,6 +50,8 @@ type pass struct {
 	contacts []fleet.Contact
 	state    topology.State
 	decision topology.Decision
+	// outdated says, by member, what differs from the spec.
+	outdated map[string][]rollout.Reason
 	problems []conditions.Problem
 	working  []conditions.Activity
 }

@@ -21,10 +21,15 @@ import (
 
 // report computes the status from what was observed, on every path, and writes it only if it changed.
 // It is the only place where conditions are written, and none is ever read.
-func (r *Reconciler) report(ctx context.Context, p *pass, _ *steps.Alarm) (steps.Outcome, error) {
+func (r *Reconciler) report(ctx context.Context, p *pass, alarm *steps.Alarm) (steps.Outcome, error) {
 	if p.decision.State == "" {
 		// The pass ended before anything was observed: what is known stays, but for what went wrong.
 		return steps.Continue, r.writeStatus(ctx, p, p.reportProblems(r))
+	}
+	if p.newcomer() {
+		// The manager before this one knew more: what it reported stays until all have been heard.
+		alarm.Within(p.state.Want.Detection-p.state.WatchedFor, "members that were not heard yet")
+		return steps.Continue, nil
 	}
 	r.measure(p)
 	next := p.cluster.DeepCopy()
@@ -147,7 +152,7 @@ func (p *pass) availability() conditions.Availability {
 		a.Primary = ""
 		return a
 	}
-	if p.decision.State == topology.PrimaryUnknown {
+	if p.primaryUnknown() {
 		a.Contact = conditions.ContactLost
 	}
 	if primary := p.state.ServingPrimary(); primary != nil {
@@ -293,12 +298,12 @@ func (p *pass) sayApproval(r *Reconciler) {
 func (p *pass) currency() conditions.Currency {
 	c := conditions.Currency{AwaitingApproval: p.decision.State == topology.AwaitingConsent, Generation: p.cluster.Generation}
 	for i := range p.state.Members {
-		m := &p.state.Members[i]
-		if len(m.Pod.Outdated) == 0 {
+		name := p.state.Members[i].Name
+		if len(p.outdated[name]) == 0 {
 			continue
 		}
-		o := conditions.OutdatedMember{Name: m.Name}
-		for _, why := range m.Pod.Outdated {
+		o := conditions.OutdatedMember{Name: name}
+		for _, why := range p.outdated[name] {
 			o.Why = append(o.Why, string(why))
 		}
 		c.Outdated = append(c.Outdated, o)
