@@ -25,8 +25,11 @@ type order struct {
 	member     *topology.Member
 	contact    fleet.Contact
 	assignment wire.Assignment
+	digest     string
 	// settled: the member has this role in this epoch already, and only wishes or peers differ.
 	settled bool
+	// refused: the member has this order already and refused a part of it.
+	refused bool
 }
 
 // assign sends the roles. Members that change their role are told at the same time. Those that only
@@ -39,32 +42,38 @@ func (e *Executor) assign(ctx context.Context, r *Run, a topology.Assign) (bool,
 	}
 	var urgent, settled []order
 	for _, o := range orders {
-		if o.settled {
+		switch {
+		case o.settled:
 			settled = append(settled, o)
-		} else {
+		case !o.refused:
 			urgent = append(urgent, o)
 		}
 	}
 	if err := e.sendAll(ctx, r, urgent); err != nil {
 		return len(urgent) > 0, err
 	}
-	return len(orders) > 0, e.refresh(ctx, r, settled)
+	sent, err := e.refresh(ctx, r, settled)
+	return len(urgent) > 0 || sent, err
 }
 
-// refresh brings new wishes to members that keep their role.
-func (e *Executor) refresh(ctx context.Context, r *Run, orders []order) error {
+// refresh brings new wishes to members that keep their role. It says whether any was sent.
+func (e *Executor) refresh(ctx context.Context, r *Run, orders []order) (bool, error) {
+	if slices.ContainsFunc(orders, func(o order) bool { return o.refused }) {
+		return false, nil
+	}
 	slices.SortStableFunc(orders, func(a, b order) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, o := range orders {
 		record, err := e.send(ctx, r, o)
 		if err != nil {
-			return err
+			return true, err
 		}
+		r.Memory.Delivered(o.contact.PodUID, o.digest, record)
 		if record.AssignmentError != "" {
 			e.Announcer.ConfigRefused(r.Cluster, o.member.Name, record.AssignmentError)
-			return nil
+			return true, nil
 		}
 	}
-	return nil
+	return len(orders) > 0, nil
 }
 
 func rank(o order) int {
@@ -74,7 +83,8 @@ func rank(o order) int {
 	return 0
 }
 
-// orders builds the assignments that differ from what the agents have applied.
+// orders builds the assignments that differ from what the agents have applied, without those that an
+// agent has and still works on.
 func (e *Executor) orders(r *Run, a topology.Assign) ([]order, error) {
 	var out []order
 	for _, name := range slices.Sorted(maps.Keys(a.Roles)) {
@@ -97,7 +107,14 @@ func (e *Executor) orders(r *Run, a topology.Assign) ([]order, error) {
 		if contact.Record != nil && contact.Record.AssignmentDigest == digest {
 			continue
 		}
-		out = append(out, order{member: m, contact: contact, assignment: assignment, settled: settled(r, a, m)})
+		o := order{member: m, contact: contact, assignment: assignment, digest: digest, settled: settled(r, a, m)}
+		if r.Memory.Holds(contact.PodUID, digest, contact.Record) {
+			if contact.Record.AssignmentError == "" {
+				continue
+			}
+			o.refused = true
+		}
+		out = append(out, o)
 	}
 	return out, nil
 }
@@ -165,12 +182,16 @@ func peers(r *Run, except string) []wire.PeerAddress {
 // sendAll gives all orders at the same time and waits for every answer.
 func (e *Executor) sendAll(ctx context.Context, r *Run, orders []order) error {
 	errs := make([]error, len(orders))
+	answers := make([]wire.Record, len(orders))
 	var wg sync.WaitGroup
 	for i, o := range orders {
-		wg.Go(func() { _, errs[i] = e.send(ctx, r, o) })
+		wg.Go(func() { answers[i], errs[i] = e.send(ctx, r, o) })
 	}
 	wg.Wait()
-	for _, o := range orders {
+	for i, o := range orders {
+		if errs[i] == nil {
+			r.Memory.Delivered(o.contact.PodUID, o.digest, answers[i])
+		}
 		if o.assignment.Role == wire.RolePrimary {
 			r.Timeline.promoted(e.Now())
 		}

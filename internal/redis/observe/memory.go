@@ -5,6 +5,7 @@ import (
 
 	v1 "github.com/holdfast-dev/holdfast/api/v1"
 	"github.com/holdfast-dev/holdfast/internal/redis/topology"
+	"github.com/holdfast-dev/holdfast/internal/wire"
 )
 
 // handOverPause is how long no hand-over is begun after one was given up.
@@ -20,11 +21,36 @@ type Memory struct {
 	handOverEpoch    int64
 	handOverFailures int
 	pausedUntil      time.Time
+	delivered        map[string]delivery
+}
+
+// delivery is an assignment that an agent took, and what its server was then.
+type delivery struct {
+	digest, instance string
+	server           int
+	phase            wire.ServerPhase
 }
 
 // NewMemory begins to watch a cluster.
 func NewMemory(now time.Time) *Memory {
-	return &Memory{since: now, detached: map[string]int64{}}
+	return &Memory{since: now, detached: map[string]int64{}, delivered: map[string]delivery{}}
+}
+
+// Delivered notes that the agent of a pod took an assignment; the record is its answer.
+func (m *Memory) Delivered(podUID, digest string, answer wire.Record) {
+	m.delivered[podUID] = deliveryOf(digest, answer)
+}
+
+// Holds says whether the agent of a pod has that assignment and works on it, or has refused a part of
+// it: nothing is gained by sending it again. Once its server is another one, or is up or down, the agent
+// may have let go of it.
+func (m *Memory) Holds(podUID, digest string, now *wire.Record) bool {
+	d, ok := m.delivered[podUID]
+	return ok && now != nil && d == deliveryOf(digest, *now)
+}
+
+func deliveryOf(digest string, r wire.Record) delivery {
+	return delivery{digest: digest, instance: r.AgentInstance, server: r.Server.Instance, phase: r.Server.Phase}
 }
 
 func (m *Memory) watchedFor(now time.Time) time.Duration { return now.Sub(m.since) }
