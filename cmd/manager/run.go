@@ -25,7 +25,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	v1 "github.com/holdfast-dev/holdfast/api/v1"
@@ -34,6 +33,7 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/fleet"
 	"github.com/holdfast-dev/holdfast/internal/naming"
 	"github.com/holdfast-dev/holdfast/internal/redis/resources"
+	"github.com/holdfast-dev/holdfast/internal/scrape"
 	"github.com/holdfast-dev/holdfast/internal/watches"
 )
 
@@ -105,7 +105,7 @@ func newManager(o options) (ctrl.Manager, error) {
 		Cache:  cache.Options{ByObject: cached},
 		Metrics: metricsserver.Options{
 			BindAddress: o.metricsAddress, SecureServing: true,
-			FilterProvider: filters.WithAuthenticationAndAuthorization,
+			FilterProvider: scrape.Authorized,
 		},
 		HealthProbeBindAddress:              o.probeAddress,
 		LeaderElection:                      o.leaderElect,

@@ -62,6 +62,7 @@ func layers() map[string]layer {
 		"internal/credentials":      layerEdge,
 		"internal/objectstore":      layerEdge,
 		"internal/metrics":          layerEdge,
+		"internal/scrape":           layerEdge,
 		"internal/fleet":            layerEdge,
 		"internal/agent":            layerEdge,
 		"internal/agent/exposition": layerEdge,
