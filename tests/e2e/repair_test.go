@@ -86,7 +86,7 @@ var _ = Describe("What a person breaks is repaired", Ordered, ContinueOnFailure,
 		Expect(err).NotTo(HaveOccurred())
 		db := load.Open(load.Options{Address: lab.Address(replica.Status.PodIP), Passwords: []string{password}})
 		defer func() { _ = db.Close() }()
-		Expect(db.SlaveOf(ctx, "no", "one").Err()).To(Succeed())
+		Expect(db.ReplicaOf(ctx, "no", "one").Err()).To(Succeed())
 		s.waitUntil(ctx, repairLimit, "it follows again", func(ctx context.Context) error {
 			role, err := db.Do(ctx, "role").Slice()
 			if err != nil {

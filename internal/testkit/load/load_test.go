@@ -80,7 +80,7 @@ func (s *server) client(t *testing.T) *redis.Client {
 func (s *server) follow(t *testing.T, primary *server) {
 	t.Helper()
 	client := s.client(t)
-	if err := client.SlaveOf(t.Context(), "127.0.0.1", primary.port).Err(); err != nil {
+	if err := client.ReplicaOf(t.Context(), "127.0.0.1", primary.port).Err(); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the replica follows", func() bool {
