@@ -217,7 +217,8 @@ images: build build-devcluster ## Build the operator and load its image into the
 
 .PHONY: demo
 demo: build-devcluster ## A cluster, the operator, a RedisCluster, and a failover before your eyes.
-	@$(STEP) demo go run ./hack/demo
+	@$(STEP) "build demo" go build -o bin/demo ./hack/demo
+	@bin/demo
 
 ##@ Deployment
 
