@@ -68,6 +68,16 @@ func TestTheFirstStart(t *testing.T) {
 				rs.Member(1, rs.Reloaded(facts.Stored{Epoch: 4, ReplID: "lineage-other", Offset: 200, Keys: 7}))),
 			name: topology.DivergentData, why: "db-0 and db-1 hold data of different origin", steps: []string{},
 		},
+		"the same, and a person accepts what may be lost": {
+			state: fresh(rs.AcceptLoss(), rs.Bootstrapping(1), rs.Every(all, rs.Held(1)),
+				rs.Member(0, rs.Reloaded(old(4, 300))),
+				rs.Member(1, rs.Reloaded(facts.Stored{Epoch: 4, ReplID: "lineage-other", Offset: 200, Keys: 7}))),
+			name: topology.Bootstrapping, why: "db-0 was elected", steps: []string{"store Bootstrap  → db-0 @1"},
+		},
+		"a member is missing, and a person accepts what may be lost": {
+			state: fresh(rs.AcceptLoss(), rs.Bootstrapping(1), rs.Every(all, rs.Held(1)), rs.Member(1, rs.Reloaded(old(4, 300))), rs.Member(2, rs.Silent(time.Minute))),
+			name:  topology.Bootstrapping, why: "db-1 was elected", steps: []string{"store Bootstrap  → db-1 @1"},
+		},
 		"data without keys is of no origin": {
 			state: fresh(rs.Bootstrapping(1), rs.Every(all, rs.Held(1)),
 				rs.Member(0, rs.Reloaded(facts.Stored{Epoch: 4, ReplID: "lineage-other", Offset: 300})), rs.Member(1, rs.Reloaded(old(4, 200)))),
@@ -128,9 +138,25 @@ func TestWhatIsStoredMayBeWrong(t *testing.T) {
 				rs.Member(0, rs.At(5000)), rs.Every([]int{1, 2}, rs.OfLineage("lineage-b", rs.Lineage, 990))),
 			name: topology.Bootstrapping, why: "db-1 was elected", steps: []string{"store Bootstrap  → db-1 @6"},
 		},
-		"the status lost an epoch that a replica has seen: it is caught up with": {
+		"a member has seen an epoch above all that is stored: the status was set back, and its primary may be the wrong one (17)": {
 			state: rs.Settled(3, rs.Member(1, rs.AtEpoch(8, time.Hour))),
-			name:  topology.Settled, why: "Every member serves", steps: []string{"store primary db-0 @8, sync set [db-1 db-2]"},
+			name:  topology.Bootstrapping, why: "older than what members have seen", steps: []string{"store Bootstrap  → ? @9"},
+		},
+		"the same in the middle of a failover": {
+			state: begun(rs.Member(2, rs.AtEpoch(8, time.Second))),
+			name:  topology.Bootstrapping, why: "older than what members have seen", steps: []string{"store Bootstrap  → ? @9"},
+		},
+		"the same in the middle of a promotion": {
+			state: begun(rs.Elected(1), rs.Member(1, rs.Held(6)), rs.Member(2, rs.Held(9))),
+			name:  topology.Bootstrapping, why: "older than what members have seen", steps: []string{"store Bootstrap  → ? @10"},
+		},
+		"the same in the middle of a first start: it goes on above it": {
+			state: rs.Fresh(3, rs.Bootstrapping(1), rs.Every([]int{0, 1, 2}, rs.Held(1), rs.Empty()), rs.Member(2, rs.AtEpoch(8, time.Second))),
+			name:  topology.Bootstrapping, why: "a test", steps: []string{"store Bootstrap  → ? @9"},
+		},
+		"the same after the election": {
+			state: rs.Fresh(3, rs.Bootstrapping(1), rs.Elected(0), rs.Every([]int{0, 1, 2}, rs.Held(1), rs.Empty()), rs.Member(2, rs.AtEpoch(8, time.Second))),
+			name:  topology.Bootstrapping, why: "a test", steps: []string{"store Bootstrap db-0 → ? @9"},
 		},
 		"the primary has not been told the stored epoch": {
 			state: rs.Settled(3, rs.Member(0, rs.AtEpoch(4, time.Hour))),

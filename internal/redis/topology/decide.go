@@ -18,6 +18,8 @@ func Decide(s State) Decision {
 		d.SetReplicas = s.SetReplicas
 	case s.adoptable() != nil:
 		s.adopt(&d, s.adoptable())
+	case s.Intent.Primary != "" && s.higherEpochSeen(s.storedEpoch()):
+		s.startAgain(&d)
 	case s.Intent.Transition != nil:
 		s.continueTransition(&d)
 	case s.Intent.Primary == "":
@@ -111,10 +113,7 @@ func hasServed(m Member) bool { return m.Pod.Exists && m.Agent != nil && m.Agent
 // gets an epoch before it is stored, so the status was lost or set back, and what the engine says
 // is the truth.
 func (s *State) adoptable() *Member {
-	stored := s.Intent.Epoch
-	if t := s.Intent.Transition; t != nil {
-		stored = max(stored, t.Epoch)
-	}
+	stored := s.storedEpoch()
 	var best *Member
 	for i := range s.Members {
 		m := &s.Members[i]
@@ -123,6 +122,15 @@ func (s *State) adoptable() *Member {
 		}
 	}
 	return best
+}
+
+// startAgain: somebody has seen an epoch above all that is stored, and its primary does not serve. So
+// what is stored is from before, and speaks of the wrong primary and sync set. The members decide as
+// at the first start, all of them.
+func (s *State) startAgain(d *Decision) {
+	why := "The status is older than what members have seen."
+	d.State, d.Why = Bootstrapping, why
+	d.add(Step{Store: &Intent{Transition: &Transition{Kind: Bootstrap, Epoch: s.nextEpoch(), Reason: why}}})
 }
 
 // adopt stores what is. Anybody may have confirmed something to that primary.

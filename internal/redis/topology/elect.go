@@ -92,7 +92,7 @@ func (s *State) elect(t *Transition) election {
 	}
 	withData := slices.DeleteFunc(slices.Clone(all), func(p position) bool { return p.empty })
 	if t.Kind == Bootstrap {
-		if why := divergence(withData); why != "" {
+		if why := divergence(withData); why != "" && !s.Want.AcceptLoss {
 			return election{divergent: why}
 		}
 		return s.furthest(all, youngest(withData))

@@ -240,12 +240,17 @@ func (s *State) others(name string) []*Member {
 	return out
 }
 
+// storedEpoch is the highest epoch that was stored. Nobody is told one before.
+func (s *State) storedEpoch() int64 {
+	if t := s.Intent.Transition; t != nil {
+		return max(s.Intent.Epoch, t.Epoch)
+	}
+	return s.Intent.Epoch
+}
+
 // nextEpoch is higher than every epoch that anybody is known to have seen.
 func (s *State) nextEpoch() int64 {
-	e := s.Intent.Epoch
-	if t := s.Intent.Transition; t != nil {
-		e = max(e, t.Epoch)
-	}
+	e := s.storedEpoch()
 	for i := range s.Members {
 		if a := s.Members[i].Agent; a != nil {
 			e = max(e, a.Epoch)

@@ -14,13 +14,6 @@ import (
 func (s *State) steady(d *Decision) {
 	p := s.member(s.Intent.Primary)
 	d.State, d.Why = Settled, "Every member serves in its role."
-	if s.higherEpochSeen(s.Intent.Epoch) {
-		// The status lost an epoch that members have seen; they would refuse an older one.
-		next := s.Intent
-		next.Epoch = s.nextEpoch() - 1
-		d.add(Step{Store: &next})
-		return
-	}
 	if !s.primaryAt(p, s.Intent.Epoch) {
 		d.State, d.Why = FailingOver, fmt.Sprintf("%s takes its role in epoch %d.", p.Name, s.Intent.Epoch)
 		d.add(Step{Assign: &Assign{Epoch: s.Intent.Epoch, Roles: map[string]Role{p.Name: Primary}}})

@@ -39,6 +39,7 @@ func (s *State) gatherAndElect(d *Decision, t *Transition) {
 	q := s.quorum(t.Epoch)
 	if t.Kind == Bootstrap {
 		q = s.everybody(t.Epoch)
+		q.met = q.met || (s.Want.AcceptLoss && s.anyGathered(t.Epoch))
 	}
 	switch {
 	case !q.met:
@@ -142,6 +143,11 @@ func (s *State) promote(d *Decision, t *Transition) {
 // which rests on the same standing offsets, gives another winner.
 func (s *State) promoteHeld(d *Decision, t *Transition, c *Member) {
 	if e := s.elect(t); e.winner == nil || e.winner.Name != c.Name {
+		if i := slices.IndexFunc(s.Members, func(m Member) bool { return s.unheard(&m) }); i >= 0 {
+			d.Why = fmt.Sprintf("Waiting to hear of %s before %s takes over.", s.Members[i].Name, c.Name)
+			d.wake(s.Want.Detection)
+			return
+		}
 		s.restart(d, t, t.To, t.ToUID, fmt.Sprintf("The elected member %s lost its data.", t.To))
 		return
 	}
@@ -161,7 +167,8 @@ func (s *State) restart(d *Decision, t *Transition, from, fromUID, why string) {
 	d.add(Step{Store: &next})
 }
 
-// higherEpochSeen: a member refuses this epoch, so a higher one is needed.
+// higherEpochSeen: a member refuses this epoch, so a higher one is needed. Where a primary is stored,
+// Decide has dealt with it.
 func (s *State) higherEpochSeen(epoch int64) bool {
 	for i := range s.Members {
 		if a := s.Members[i].Agent; a != nil && a.Epoch > epoch {
