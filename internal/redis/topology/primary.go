@@ -113,7 +113,8 @@ func (s *State) untilCutOff(p *Member) time.Duration {
 // alone cannot tell on which side the cut is.
 func (s *State) cutFromMembers(p *Member) bool {
 	others := s.others(p.Name)
-	if len(others) < 2 || s.hearsReplica(p) {
+	if len(others) < 2 || s.hearsReplica(p) || p.Agent.EpochAge < s.Want.Detection {
+		// In a new epoch the ages may be from before, when it was cut off and not primary.
 		return false
 	}
 	for _, m := range others {
