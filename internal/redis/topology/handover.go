@@ -72,6 +72,9 @@ func (s *State) continueHandOver(d *Decision, t *Transition) {
 	switch {
 	case s.running(to) && to.Agent.Facts.IsPrimary && s.gaveUp(from, t):
 		s.finishHandOver(d, t, to)
+	case fromThere && (s.unheard(from) || s.unheard(to)):
+		d.Why = fmt.Sprintf("Waiting to hear of the hand-over from %s to %s.", t.From, t.To)
+		d.wake(s.Want.Detection)
 	case !fromThere || s.lost(from):
 		// The primary went away in the middle: this is a failover now.
 		s.restart(d, t, t.From, t.FromUID, fmt.Sprintf("%s was lost while it handed over to %s.", t.From, t.To))
@@ -102,6 +105,12 @@ func (s *State) gaveUp(from *Member, t *Transition) bool {
 func handingOver(m *Member) bool {
 	state := m.Agent.Facts.FailoverState
 	return state != "" && state != "no-failover"
+}
+
+// unheard: this manager has not been in touch with the member for long enough to miss it. What it was
+// told, and what it did since, is not known yet.
+func (s *State) unheard(m *Member) bool {
+	return m != nil && m.Pod.Exists && m.Pod.Address != "" && m.Agent == nil && m.Link.Silent < s.Want.Detection
 }
 
 // lost: the primary's server is down or restarted, or its agent is out of reach for the time of detection.

@@ -273,6 +273,9 @@ func (a *agent) assign(w *world, as assignment, heard time.Duration) error {
 	a.peers = peers
 	a.superviseServer(w)
 	a.finishApply(w)
+	if s := a.p.server; s != nil && a.granted && !a.pending && a.leaseHolds(w) {
+		s.fenced = false
+	}
 	if a.pending && a.p.server != nil && a.p.server.hung {
 		return fmt.Errorf("the server does not answer")
 	}

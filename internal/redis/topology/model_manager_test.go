@@ -121,8 +121,11 @@ func (m *manager) step(w *world) bool {
 		case err != nil:
 			m.plan, m.turns = nil, 0
 			m.wakeIn(w, 2*tick)
+		case acted && m.turns >= 10:
+			// Other clusters shall have their turn, too.
+			m.wakeIn(w, tick)
 		case acted:
-			m.awake = m.awake || m.turns < 10
+			m.awake = true
 		}
 		return true
 	}
@@ -138,7 +141,9 @@ func (m *manager) step(w *world) bool {
 	w.lastDecision = m.decision
 	mustBeLawful(w.t, before, m.decision)
 	m.plan = m.decision.Steps
-	w.setReplicas = m.decision.SetReplicas
+	if w.setReplicas != m.decision.SetReplicas {
+		w.setReplicas, m.awake = m.decision.SetReplicas, true
+	}
 	if m.decision.WakeAfter > 0 {
 		m.wakeIn(w, m.decision.WakeAfter)
 	}
@@ -217,7 +222,7 @@ func (m *manager) assign(w *world, a topology.Assign) (bool, error) {
 			}
 		}
 		c := m.contacts[target.Pod.UID]
-		if c != nil && c.applied == as.String() {
+		if c != nil && c.applied == as.String() && !c.record.Fenced {
 			continue
 		}
 		acted = true
