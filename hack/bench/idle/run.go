@@ -27,6 +27,8 @@ type Options struct {
 	Root string `json:"root"`
 	// Manager is the binary; by default bin/manager, as make build leaves it.
 	Manager string `json:"manager"`
+	// Watches is the manager's watches file; by default the project's.
+	Watches string `json:"watches"`
 	// ManagerEnv is added to the manager's environment, for trying out settings of the runtime.
 	ManagerEnv []string `json:"managerEnv"`
 	// ManagerArgs is added to the manager's arguments.
@@ -57,6 +59,9 @@ func (o Options) complete(ctx context.Context) (Options, error) {
 	}
 	if _, err := os.Stat(o.Manager); err != nil {
 		return o, fmt.Errorf("find the manager, run make build first: %w", err)
+	}
+	if o.Watches == "" {
+		o.Watches = filepath.Join(root, "watches.yaml")
 	}
 	if o.Assets == "" {
 		out, err := exec.CommandContext(ctx, filepath.Join(root, "bin", "devcluster"), "assets").Output()

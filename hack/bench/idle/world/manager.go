@@ -62,7 +62,7 @@ func startManager(ctx context.Context, o idle.Options, s *apiServer, dir string)
 	}
 	m.command = exec.Command(o.Manager, append([]string{
 		"--leader-elect", "--namespace=" + managerNamespace, "--pod-name=manager-0", "--agent-image=example.com/holdfast:bench",
-		"--watches=" + filepath.Join(o.Root, "watches.yaml"),
+		"--watches=" + o.Watches,
 		"--health-probe-bind-address=" + probeAddress, "--metrics-bind-address=" + metricsAddress,
 	}, o.ManagerArgs...)...)
 	m.command.Env = append([]string{"KUBECONFIG=" + kubeconfig}, o.ManagerEnv...)

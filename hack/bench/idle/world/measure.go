@@ -183,7 +183,7 @@ func (w *world) point(ctx context.Context) (idle.Point, error) {
 	if err := w.podsStayed(ctx); err != nil {
 		return idle.Point{}, err
 	}
-	requests, err := w.server.requests(before.at, after.at)
+	requests, err := w.counted(before.at, after.at)
 	if err != nil {
 		return idle.Point{}, err
 	}
@@ -198,6 +198,19 @@ func (w *world) point(ctx context.Context) (idle.Point, error) {
 		p.PassesPerClusterMinute = float64(p.Passes) / float64(n) / seconds * 60
 	}
 	return p, nil
+}
+
+// counted are the manager's requests within a span of time. The writes that made the clusters must be
+// among those before it, or else no writes would mean nothing.
+func (w *world) counted(from, to time.Time) (idle.Requests, error) {
+	making, err := w.server.requests(time.Time{}, from)
+	if err != nil {
+		return making, err
+	}
+	if len(w.clusters) > 0 && making.Writes < len(w.clusters) {
+		return making, fmt.Errorf("only %d writes were seen while %d clusters were made: the count is wrong", making.Writes, len(w.clusters))
+	}
+	return w.server.requests(from, to)
 }
 
 // reading is what the counters show at one moment.
