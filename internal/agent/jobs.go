@@ -24,7 +24,7 @@ func (a *Agent) start(j *job) {
 	both, cancel := context.WithCancel(a.ctx)
 	j.cancel = cancel
 	a.job = j
-	instance, epoch := a.m.server.Instance, a.m.epochs.Seen
+	instance := a.m.server.Instance
 	a.goes(func() {
 		defer cancel()
 		work, stopWorking := context.WithTimeout(both, j.timeout)
@@ -32,7 +32,7 @@ func (a *Agent) start(j *job) {
 		err := j.work(work)
 		look, stopLooking := context.WithTimeout(both, answerWithin)
 		defer stopLooking()
-		o, lookErr := a.opt.Engine.Observe(look, epoch)
+		o, lookErr := a.opt.Engine.Observe(look, a.epoch.Load())
 		a.post(func() {
 			a.job = nil
 			if lookErr == nil {
@@ -51,28 +51,30 @@ func (a *Agent) noteAnswer(instance int, o Observation) {
 	a.m.answered(a.opt.Clock.Now(), &o)
 }
 
-// watchServer asks the server again and again until it is gone.
-func (a *Agent) watchServer(ctx context.Context, instance int) {
-	ticks, stop := a.opt.Clock.Ticker(pollInterval)
-	defer stop()
+// watchServer asks the server, now and at each pulse, until it is gone.
+func (a *Agent) watchServer(ctx context.Context, instance int, pulse <-chan struct{}) {
 	for {
 		a.lookOnce(ctx, instance)
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks:
+		case <-pulse:
 		}
 	}
 }
 
-func (a *Agent) lookOnce(ctx context.Context, instance int) {
-	var epoch int64
-	if err := a.do(ctx, func() { epoch = a.m.epochs.Seen }); err != nil {
-		return
+// wake sends to a channel of one; who has not yet seen the wake before needs no second.
+func wake(pulse chan<- struct{}) {
+	select {
+	case pulse <- struct{}{}:
+	default:
 	}
+}
+
+func (a *Agent) lookOnce(ctx context.Context, instance int) {
 	look, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	o, err := a.opt.Engine.Observe(look, epoch)
+	o, err := a.opt.Engine.Observe(look, a.epoch.Load())
 	if err != nil {
 		// No answer is no news: the loop counts the silence.
 		return

@@ -11,10 +11,9 @@ import (
 
 // Times of the loop.
 const (
-	// tick is how often the lease and the silence of the server are looked at.
+	// tick is how often the lease and the silence of the server are looked at, and the server is asked: a
+	// link that breaks is known within it.
 	tick = 100 * time.Millisecond
-	// pollInterval is how often the server is asked: a link that breaks is known within it.
-	pollInterval = 100 * time.Millisecond
 	// answerWithin is how long a server may take to answer before it counts as unresponsive.
 	answerWithin = time.Second
 	// applyWait bounds how long an Assignment's caller waits; the work goes on behind it.

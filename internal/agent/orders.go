@@ -172,15 +172,14 @@ func (a *Agent) kill(ctx context.Context, k wire.Kill) (wire.Record, error) {
 // refresh reads the server at this moment; a server that does not answer shows in the record.
 func (a *Agent) refresh(ctx context.Context) (wire.Record, error) {
 	var instance int
-	var epoch int64
 	running := false
-	if err := a.do(ctx, func() { running, instance, epoch = a.process != nil, a.m.server.Instance, a.m.epochs.Seen }); err != nil {
+	if err := a.do(ctx, func() { running, instance = a.process != nil, a.m.server.Instance }); err != nil {
 		return wire.Record{}, err
 	}
 	if running {
 		look, cancel := context.WithTimeout(ctx, answerWithin)
 		defer cancel()
-		if o, err := a.opt.Engine.Observe(look, epoch); err == nil {
+		if o, err := a.opt.Engine.Observe(look, a.epoch.Load()); err == nil {
 			a.post(func() { a.noteAnswer(instance, o) })
 		}
 	}

@@ -21,11 +21,17 @@ const peerCallWithin = time.Second
 // no other.
 type peerCalls struct {
 	agent   *Agent
-	running map[wire.PeerAddress]context.CancelFunc
+	running map[wire.PeerAddress]peerCall
+}
+
+// peerCall is what calls one peer: once for each pulse.
+type peerCall struct {
+	pulse  chan struct{}
+	cancel context.CancelFunc
 }
 
 func newPeerCalls(a *Agent) *peerCalls {
-	return &peerCalls{agent: a, running: map[wire.PeerAddress]context.CancelFunc{}}
+	return &peerCalls{agent: a, running: map[wire.PeerAddress]peerCall{}}
 }
 
 // set makes the list the peers that are called. It runs on the loop.
@@ -33,29 +39,36 @@ func (c *peerCalls) set(list []wire.PeerAddress) {
 	wanted := make(map[wire.PeerAddress]bool, len(list))
 	for _, p := range list {
 		wanted[p] = true
-		if c.running[p] != nil {
+		if _, ok := c.running[p]; ok {
 			continue
 		}
 		ctx, cancel := context.WithCancel(c.agent.ctx)
-		c.running[p] = cancel
-		c.agent.goes(func() { c.agent.callPeer(ctx, p) })
+		call := peerCall{pulse: make(chan struct{}, 1), cancel: cancel}
+		c.running[p] = call
+		c.agent.goes(func() { c.agent.callPeer(ctx, p, call.pulse) })
 	}
-	for p, cancel := range c.running {
+	for p, call := range c.running {
 		if !wanted[p] {
-			cancel()
+			call.cancel()
 			delete(c.running, p)
 		}
 	}
 }
 
-// callPeer calls one peer until ctx ends.
-func (a *Agent) callPeer(ctx context.Context, p wire.PeerAddress) {
+// beat has every peer called. One that still hangs from the call before is not called twice. It runs
+// on the loop.
+func (c *peerCalls) beat() {
+	for _, call := range c.running {
+		wake(call.pulse)
+	}
+}
+
+// callPeer calls one peer, now and at each pulse, until ctx ends.
+func (a *Agent) callPeer(ctx context.Context, p wire.PeerAddress, pulse <-chan struct{}) {
 	transport := peerTransport(a.opt.TLS)
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
 	url := "https://" + net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port))) + wire.PathPeer
-	ticks, stop := a.opt.Clock.Ticker(wire.HeartbeatInterval)
-	defer stop()
 	for {
 		if err := a.callOnce(ctx, client, url); err != nil {
 			// The next call must not queue behind a connection that leads nowhere.
@@ -65,7 +78,7 @@ func (a *Agent) callPeer(ctx context.Context, p wire.PeerAddress) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticks:
+		case <-pulse:
 		}
 	}
 }

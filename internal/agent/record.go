@@ -1,7 +1,7 @@
 package agent
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/wire"
@@ -10,7 +10,7 @@ import (
 // journal numbers the records and finds out when something material changed.
 type journal struct {
 	seq, material uint64
-	fingerprint   string
+	fingerprint   fingerprint
 }
 
 // write makes a record of the member at this moment.
@@ -43,15 +43,25 @@ func (j *journal) write(m *member, now time.Duration) wire.Record {
 	return r
 }
 
+// fingerprint is all that a decision may depend on.
+type fingerprint struct {
+	server                       wire.Server
+	epoch, spent                 int64
+	digest, err, silent, engine  string
+	stopping, final, fenced, cut bool
+}
+
 // noteChange counts a change of anything that a decision may depend on.
 func (j *journal) noteChange(m *member, now time.Duration) bool {
-	server := m.server
-	server.UnresponsiveMillis = 0
-	engine := ""
-	if m.observed != nil {
-		engine = m.observed.Material
+	f := fingerprint{
+		server: m.server, epoch: m.epochs.Seen, spent: m.spent,
+		digest: m.digest, err: m.assignmentError, silent: strings.Join(m.silentPeers(now), " "),
+		stopping: m.stopping, final: m.final, fenced: m.fence == fenceOn, cut: m.isolated,
 	}
-	f := fmt.Sprint(server, m.epochs.Seen, m.spent, m.digest, m.assignmentError, m.stopping, m.final, m.fence == fenceOn, m.isolated, m.silentPeers(now), engine)
+	f.server.UnresponsiveMillis = 0
+	if m.observed != nil {
+		f.engine = m.observed.Material
+	}
 	if f == j.fingerprint {
 		return false
 	}

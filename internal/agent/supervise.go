@@ -56,8 +56,9 @@ func (a *Agent) serverStarted(p *process) {
 		a.post(func() { a.serverExited(exit) })
 	})
 	watch, cancel := context.WithCancel(a.ctx)
-	a.watch = cancel
-	a.goes(func() { a.watchServer(watch, instance) })
+	pulse := make(chan struct{}, 1)
+	a.watch, a.look = cancel, pulse
+	a.goes(func() { a.watchServer(watch, instance, pulse) })
 	// Orders that came while it was being started.
 	if a.killing || a.m.server.KilledEpoch > 0 || a.m.isolated {
 		a.killServer()
@@ -70,6 +71,7 @@ func (a *Agent) serverExited(exit string) {
 	a.opt.Logger.Info("server exited", "instance", a.m.server.Instance, "exit", exit, "ordered", ordered)
 	a.process, a.killing = nil, false
 	a.watch()
+	a.look = nil
 	if a.job != nil {
 		a.job.cancel()
 	}

@@ -64,6 +64,8 @@ type seen struct {
 	// unwritten: the data came from another server and the append-only file on disk is still the one
 	// from before.
 	unwritten bool
+	// links counts how often the link to a primary came up.
+	links int64
 	// joined: the server was primary or in touch with one since its start.
 	joined       bool
 	stored       *facts.Stored

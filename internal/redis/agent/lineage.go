@@ -21,6 +21,9 @@ const (
 	lineageName = "lineage.json"
 	// keepEvery bounds how often the lineage is written while data changes.
 	keepEvery = time.Second
+	// keepIdleEvery is how often it is written while only the engine's own messages move the offset: an
+	// idle cluster must not keep disks busy.
+	keepIdleEvery = 30 * time.Second
 )
 
 // lineageFile records beside the data what the data is, for the time when the server is gone.
@@ -32,9 +35,13 @@ type lineageFile struct {
 	wg      sync.WaitGroup
 	mu      sync.Mutex
 	kept    facts.Stored
+	keptOf  version
 	keptAt  time.Time
 	writing bool
 }
+
+// version changes with the data.
+type version struct{ changes, links int64 }
 
 func newLineageFile(o Options) *lineageFile {
 	return &lineageFile{
@@ -85,30 +92,40 @@ func (l *lineageFile) hasData() (bool, error) {
 	return false, nil
 }
 
-// keep records the lineage in the background if it changed and the last record is old enough. The
-// disk may hang; the caller must not.
-func (l *lineageFile) keep(s protocol.State, epoch int64) {
+// keep records the lineage in the background if the data changed and the last record is old enough.
+// The disk may hang; the caller must not.
+func (l *lineageFile) keep(s protocol.State, v version, epoch int64) {
 	next := l.describe(s, epoch)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.writing || next == l.kept || l.now().Sub(l.keptAt) < keepEvery {
+	if l.writing || !l.isDue(next, v) {
 		return
 	}
 	l.writing = true
 	l.wg.Add(1)
 	go func() {
 		defer l.wg.Done()
-		l.write(next)
+		l.write(next, v)
 	}()
+}
+
+func (l *lineageFile) isDue(next facts.Stored, v version) bool {
+	age := l.now().Sub(l.keptAt)
+	if next == l.kept || age < keepEvery {
+		return false
+	}
+	moved := next
+	moved.Offset = l.kept.Offset
+	return moved != l.kept || v != l.keptOf || age >= keepIdleEvery
 }
 
 // keepNow records the lineage before an ordered stop.
 func (l *lineageFile) keepNow(s protocol.State) {
 	l.wait()
 	l.mu.Lock()
-	epoch := l.kept.Epoch
+	epoch, v := l.kept.Epoch, l.keptOf
 	l.mu.Unlock()
-	l.write(l.describe(s, epoch))
+	l.write(l.describe(s, epoch), v)
 }
 
 func (l *lineageFile) describe(s protocol.State, epoch int64) facts.Stored {
@@ -122,7 +139,7 @@ func (l *lineageFile) describe(s protocol.State, epoch int64) facts.Stored {
 	}
 }
 
-func (l *lineageFile) write(next facts.Stored) {
+func (l *lineageFile) write(next facts.Stored, v version) {
 	b, err := json.Marshal(next)
 	if err == nil {
 		err = base.WriteFileDurably(l.path, b)
@@ -134,7 +151,7 @@ func (l *lineageFile) write(next facts.Stored) {
 		l.log.Error("record the data's lineage", "error", err)
 		return
 	}
-	l.kept = next
+	l.kept, l.keptOf = next, v
 }
 
 func (l *lineageFile) wait() { l.wg.Wait() }

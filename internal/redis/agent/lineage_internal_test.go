@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/redis/facts"
+	"github.com/holdfast-dev/holdfast/internal/redis/protocol"
 	"github.com/holdfast-dev/holdfast/internal/wire"
 )
 
@@ -85,6 +86,38 @@ func TestALineageIsRecordedOnceASecond(t *testing.T) {
 	r.facts()
 	if s := r.stored(); s.Offset <= first.Offset || s.Keys != 1 {
 		t.Errorf("not recorded: %+v", s)
+	}
+}
+
+func TestAnIdleServerKeepsTheDiskQuiet(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	state := protocol.State{Role: protocol.RolePrimary, ReplID: "one", Offset: 100, Changes: 7}
+	note := func(after time.Duration, s protocol.State, links int64) int64 {
+		t.Helper()
+		r.now = r.now.Add(after)
+		r.engine.lineage.keep(s, version{changes: s.Changes, links: links}, 1)
+		r.engine.lineage.wait()
+		return r.engine.lineage.kept.Offset
+	}
+	if got := note(0, state, 0); got != 100 {
+		t.Fatalf("recorded offset %d", got)
+	}
+	state.Offset = 114 // the engine's own message
+	if got := note(2*time.Second, state, 0); got != 100 {
+		t.Errorf("recorded offset %d of an idle server", got)
+	}
+	state.Offset, state.Changes = 150, 8
+	if got := note(time.Second, state, 0); got != 150 {
+		t.Errorf("recorded offset %d after a write", got)
+	}
+	state.Offset = 164
+	if got := note(time.Second, state, 1); got != 164 {
+		t.Errorf("recorded offset %d after a new link", got)
+	}
+	state.Offset = 178
+	if got := note(keepIdleEvery, state, 1); got != 178 {
+		t.Errorf("recorded offset %d after a long time", got)
 	}
 }
 

@@ -43,7 +43,7 @@ func (e *Engine) Observe(ctx context.Context, epoch int64) (base.Observation, er
 		return base.Observation{}, err
 	}
 	e.seen.note(state)
-	keep := e.seen.describesFiles()
+	keep, v := e.seen.describesFiles(), version{changes: state.Changes, links: e.seen.links}
 	f := toFacts(state)
 	f.Unjoined = !e.seen.joined
 	f.Stored = e.seen.stored
@@ -51,7 +51,7 @@ func (e *Engine) Observe(ctx context.Context, epoch int64) (base.Observation, er
 	f.PasswordsAccepted = e.seen.passwords
 	e.mu.Unlock()
 	if keep {
-		e.lineage.keep(state, epoch)
+		e.lineage.keep(state, v, epoch)
 	}
 	return observation(f, state)
 }
@@ -60,6 +60,7 @@ func (e *Engine) Observe(ctx context.Context, epoch int64) (base.Observation, er
 func (s *seen) note(state protocol.State) {
 	if linked := state.Link.Up && !(s.answered && s.state.Link.Up); linked {
 		s.unwritten = true
+		s.links++
 	}
 	if !state.Rewriting {
 		s.unwritten = false

@@ -54,6 +54,7 @@ func parseState(text string) State {
 		Clients:      Clients{Connected: i.number("connected_clients"), Blocked: i.number("blocked_clients")},
 		Counters:     parseCounters(i),
 		Databases:    parseDatabases(i),
+		Changes:      i.number("rdb_changes_since_last_save"),
 		SaveFailed:   i["rdb_last_bgsave_status"] == "err",
 		AppendFailed: i["aof_last_write_status"] == "err" || i["aof_last_bgrewrite_status"] == "err",
 		Rewriting:    i["aof_rewrite_in_progress"] == "1" || i["aof_rewrite_scheduled"] == "1",

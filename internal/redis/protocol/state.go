@@ -50,6 +50,9 @@ type State struct {
 	Clients   Clients
 	Counters  Counters
 	Databases []Database
+	// Changes counts what was written since the last snapshot, here or by the primary. It stands still
+	// while only the offset moves by the engine's own messages.
+	Changes int64
 	// SaveFailed and AppendFailed: the last attempt to write to disk went wrong.
 	SaveFailed, AppendFailed bool
 	// Rewriting: the append-only file is being written anew, or about to be.

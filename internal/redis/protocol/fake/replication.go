@@ -111,6 +111,7 @@ func (s *Server) State(context.Context) (protocol.State, error) {
 			state.Link.LastIO = 0
 		}
 	}
+	state.Changes = s.offset
 	if len(s.keys) > 0 {
 		state.Databases = []protocol.Database{{Name: "db0", Keys: int64(len(s.keys))}}
 	}
