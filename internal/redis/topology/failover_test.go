@@ -349,6 +349,10 @@ func TestTheFormerPrimaryIsFencedFirst(t *testing.T) {
 			state: gathered(),
 			name:  topology.FailingOver, why: "give up its role", steps: []string{"assign Held[db-0] @6"},
 		},
+		"it is not primary and has not seen the epoch: a late order could still make it so": {
+			state: gathered(rs.Member(0, rs.Held(5))),
+			name:  topology.FailingOver, why: "give up its role", steps: []string{"assign Held[db-0] @6"},
+		},
 		"it is a replica by its own word, in the middle of a hand-over that may still be refused": {
 			state: gathered(rs.Member(0, rs.Held(6), rs.Following(1), rs.HandingOverInEngine("failover-in-progress"))),
 			name:  topology.FailingOver, why: "give up its role", steps: []string{"assign Held[db-0] @6"},
