@@ -110,7 +110,7 @@ func handingOver(m *Member) bool {
 // unheard: this manager has not been in touch with the member for long enough to miss it. What it was
 // told, and what it did since, is not known yet.
 func (s *State) unheard(m *Member) bool {
-	return m != nil && m.Pod.Exists && m.Pod.Address != "" && m.Agent == nil && m.Link.Silent < s.Want.Detection
+	return m != nil && m.Agent == nil && m.Pod.Exists && m.Pod.Address != "" && m.Pod.Broken == "" && m.Link.Silent < s.Want.Detection
 }
 
 // lost: the primary's server is down or restarted, or its agent is out of reach for the time of detection.

@@ -77,12 +77,12 @@ func (s *State) blocked(d *Decision, missing []string) {
 	}
 }
 
-// underWay says whether every missing member speaks and is just being held or loading its data. One
-// that is held and still missing has not got what it was wanted for.
+// underWay says whether every missing member speaks and is just being held or loading its data, or is one
+// that this manager has only begun to call. One that is held and still missing has not got what it was wanted for.
 func (s *State) underWay(missing []string, epoch int64) bool {
 	return !slices.ContainsFunc(missing, func(name string) bool {
 		m := s.member(name)
-		return !s.live(m) || s.gathered(m, epoch)
+		return (!s.live(m) && !s.unheard(m)) || s.gathered(m, epoch)
 	})
 }
 
