@@ -62,6 +62,7 @@ func (a *Agent) startApply() {
 	assigned, digest := *m.assigned, m.digestOfAssigned
 	epochs := m.epochs
 	m.promoting = assigned.Role == wire.RolePrimary
+	m.inStep = m.inStep && m.roleInForce
 	a.start(&job{
 		name:    "apply",
 		timeout: jobTimeout,

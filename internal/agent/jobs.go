@@ -32,22 +32,25 @@ func (a *Agent) start(j *job) {
 		err := j.work(work)
 		look, stopLooking := context.WithTimeout(both, answerWithin)
 		defer stopLooking()
+		asked := a.opt.Clock.Now()
 		o, lookErr := a.opt.Engine.Observe(look, a.epoch.Load())
 		a.post(func() {
 			a.job = nil
 			if lookErr == nil {
-				a.noteAnswer(instance, o)
+				a.noteAnswer(instance, asked, o)
 			}
 			j.done(err)
 		})
 	})
 }
 
-// noteAnswer takes an observation of a server instance; one of an earlier instance is history.
-func (a *Agent) noteAnswer(instance int, o Observation) {
-	if a.process == nil || instance != a.m.server.Instance {
+// noteAnswer takes an observation of a server instance. One of an earlier instance is history, and so
+// is one that was asked for before another that has come already.
+func (a *Agent) noteAnswer(instance int, asked time.Duration, o Observation) {
+	if a.process == nil || instance != a.m.server.Instance || asked < a.askedAt {
 		return
 	}
+	a.askedAt = asked
 	a.m.answered(a.opt.Clock.Now(), &o)
 }
 
@@ -74,10 +77,11 @@ func wake(pulse chan<- struct{}) {
 func (a *Agent) lookOnce(ctx context.Context, instance int) {
 	look, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
+	asked := a.opt.Clock.Now()
 	o, err := a.opt.Engine.Observe(look, a.epoch.Load())
 	if err != nil {
 		// No answer is no news: the loop counts the silence.
 		return
 	}
-	a.post(func() { a.noteAnswer(instance, o) })
+	a.post(func() { a.noteAnswer(instance, asked, o) })
 }

@@ -32,8 +32,8 @@ type member struct {
 	granted bool
 	// promoting: the server was told to be primary under assigned, whether or not it answered.
 	promoting bool
-	// inStep: the server was a replica in step since its role is in force. Only such a one can be the
-	// target of a hand-over.
+	// inStep: the server was a replica in step since it was told whom to follow. Only such a one can be
+	// the target of a hand-over.
 	inStep bool
 	// handedOver is the epoch of the hand-over that took the role away; 0: none.
 	handedOver int64
@@ -213,7 +213,9 @@ func (m *member) answered(now time.Duration, o *Observation) {
 	if o != nil {
 		m.observed = o
 	}
-	if m.roleInForce && m.observed != nil && m.observed.Role == wire.RoleReplica && m.observed.Serving {
+	// Also before the order to follow is known to have been obeyed: the manager may see the link and
+	// hand over before that.
+	if m.observed != nil && m.observed.Role == wire.RoleReplica && m.observed.Serving {
 		m.inStep = true
 	}
 	m.server.Phase = wire.ServerStarting

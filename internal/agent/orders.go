@@ -179,8 +179,9 @@ func (a *Agent) refresh(ctx context.Context) (wire.Record, error) {
 	if running {
 		look, cancel := context.WithTimeout(ctx, answerWithin)
 		defer cancel()
+		asked := a.opt.Clock.Now()
 		if o, err := a.opt.Engine.Observe(look, a.epoch.Load()); err == nil {
-			a.post(func() { a.noteAnswer(instance, o) })
+			a.post(func() { a.noteAnswer(instance, asked, o) })
 		}
 	}
 	return a.record(ctx)

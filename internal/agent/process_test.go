@@ -64,9 +64,7 @@ func TestOutputIsPassedOn(t *testing.T) {
 	t.Parallel()
 	var out output
 	run(t, shell("echo out; echo err >&2"), &out).wait()
-	if got := out.String(); got != "out\nerr\n" {
-		t.Errorf("output %q", got)
-	}
+	await(t, "the output", func() bool { return out.String() == "out\nerr\n" })
 }
 
 func TestAServersChildrenDieWithIt(t *testing.T) {

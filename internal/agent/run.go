@@ -47,6 +47,8 @@ type Agent struct {
 	watch context.CancelFunc
 	look  chan struct{}
 	beats int
+	// askedAt is when the newest observation was asked for.
+	askedAt time.Duration
 	background
 }
 

@@ -121,9 +121,7 @@ func TestAStoppingPrimaryWaitsForRelief(t *testing.T) {
 		t.Errorf("final: %+v", final.Server)
 	}
 	one.end()
-	if f := factsOf(two.latest().Record); !f.IsPrimary {
-		t.Errorf("the new primary says %+v", f)
-	}
+	two.await("the role", 2*time.Second, func(r wire.Record) bool { return factsOf(r).IsPrimary })
 }
 
 func TestAStoppingPrimaryDoesNotWaitForever(t *testing.T) {
