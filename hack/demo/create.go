@@ -100,7 +100,7 @@ func (d *demo) remains(ctx context.Context) error {
 		return err
 	}
 	if len(pods) > 0 {
-		return fmt.Errorf("%d pods are being deleted", len(pods))
+		return fmt.Errorf("pods being deleted: %d", len(pods))
 	}
 	claims := &corev1.PersistentVolumeClaimList{}
 	err = d.lab.Client.List(ctx, claims, client.InNamespace(d.redis.Namespace), client.MatchingLabels{naming.LabelCluster: d.redis.Name})
@@ -108,7 +108,7 @@ func (d *demo) remains(ctx context.Context) error {
 		return fmt.Errorf("list volumes: %w", err)
 	}
 	if len(claims.Items) > 0 {
-		return fmt.Errorf("%d volumes are being deleted", len(claims.Items))
+		return fmt.Errorf("volumes being deleted: %d", len(claims.Items))
 	}
 	return nil
 }
@@ -138,10 +138,11 @@ func (d *demo) await(ctx context.Context, st *step, want lab.Want) error {
 		if err != nil {
 			return err
 		}
-		if rc.Status.Phase != "" {
+		err = want(rc)
+		if err != nil && rc.Status.Phase != "" {
 			st.says("%s", progress(rc))
 		}
-		return want(rc)
+		return err
 	})
 }
 

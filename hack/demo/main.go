@@ -41,7 +41,7 @@ func main() {
 
 // optionsOf reads flags and environment. make sets CLUSTER, KUBECONFIG and DEVCLUSTER.
 func optionsOf() (options, error) {
-	o := options{target: targetGiven, kubeconfig: os.Getenv("KUBECONFIG"), devcluster: os.Getenv("DEVCLUSTER"), kubectl: "kubectl"}
+	o := options{target: targetGiven, operator: operatorBuilt, kubeconfig: os.Getenv("KUBECONFIG"), devcluster: os.Getenv("DEVCLUSTER"), kubectl: "kubectl"}
 	keep := flag.Bool("keep-operator", false, "use the operator that is deployed, do not build and deploy this tree's")
 	flag.Parse()
 	if *keep {

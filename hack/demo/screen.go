@@ -157,7 +157,7 @@ func (st *step) draw() {
 
 // running is the line of the running step without its time, cut so that both fit the terminal.
 func (s *screen) running(name, note string, frame int) string {
-	const rest = len("  x   10m00s ")
+	const rest = len("  x    10m00s ")
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	text := name
 	if note != "" {

@@ -71,6 +71,8 @@ func memberWords(m dbv1.MemberStatus) string {
 		text = "a replica that catches up"
 	case m.Role == dbv1.RoleHeld:
 		text = "up again, held back until it follows the primary"
+	case m.Role == dbv1.RoleUnknown:
+		text = "not heard of"
 	}
 	return text
 }
