@@ -9,5 +9,9 @@ import (
 
 func TestMain(m *testing.M) {
 	protocol.SilenceDriver()
-	os.Exit(m.Run())
+	code := m.Run()
+	if dir, err := buildDir(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
 }

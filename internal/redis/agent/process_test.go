@@ -16,9 +16,12 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/redis/protocol/realserver"
 )
 
+// buildDir is where the agent's program is built; TestMain removes it.
+var buildDir = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "holdfast-agent") })
+
 // buildAgent makes the agent's program once for all tests.
 var buildAgent = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "holdfast-agent")
+	dir, err := buildDir()
 	if err != nil {
 		return "", err
 	}
