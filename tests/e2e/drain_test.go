@@ -18,6 +18,7 @@ import (
 var _ = Describe("A drain of the primary's node", func() {
 	It("hands the primary over, lets the eviction pass, and never lets a second member be evicted", func(ctx SpecContext) {
 		s := newScene(ctx, "drain")
+		s.waitForReadyPods(ctx) // The budget counts by the kubelets' readiness.
 		primary := s.primary(ctx)
 		other := s.replicas(ctx)[0]
 		cordon(ctx, s, primary.Spec.NodeName)

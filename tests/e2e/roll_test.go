@@ -70,22 +70,23 @@ func (s *scene) roll(ctx context.Context, word string, change lab.Change) {
 	s.settle(ctx)
 	s.flows(ctx, t)
 	order, fewest := watch()
+	gap := t.Gap(at)
 	s.judge(ctx, t, at)
 
 	Expect(order).To(HaveLen(3), "members restarted, in this order: %v", order)
 	Expect(order[len(order)-1]).To(Equal(first), "the primary goes last; the order was %v", order)
 	Expect(fewest).To(BeNumerically(">=", 2), "never a second member down")
+	Expect(gap.Confirmed.Length()).To(BeNumerically("<", 2*time.Second), "a replica in step was missing")
 	for _, pod := range order {
 		Expect(s.restartReason(ctx, pod, started)).To(ContainSubstring(word))
 	}
 }
 
 // rollWatch notes in which order the pods are replaced and how few were up at the worst moment. A member
-// is down from the deletion of its pod until the next one is ready for the first time: a replica that
-// reconnects to a new primary is not down, though it may not be ready for a moment.
+// is up while its server's container runs and its pod is not being deleted. Kubernetes' readiness is
+// too slow to count with: the kubelet looks every other second.
 type rollWatch struct {
 	uids   map[string]types.UID
-	ready  map[types.UID]bool
 	order  []string
 	fewest int
 }
@@ -97,21 +98,29 @@ func (w *rollWatch) look(pods []corev1.Pod) {
 			w.uids[pod.Name] = pod.UID
 			w.order = append(w.order, pod.Name)
 		}
-		w.ready[pod.UID] = w.ready[pod.UID] || lab.IsReady(&pod)
-		if w.ready[pod.UID] && pod.DeletionTimestamp == nil {
+		if pod.DeletionTimestamp == nil && isRunning(&pod) {
 			up++
 		}
 	}
 	w.fewest = min(w.fewest, up)
 }
 
+func isRunning(pod *corev1.Pod) bool {
+	for _, c := range pod.Status.ContainerStatuses {
+		if c.State.Running == nil {
+			return false
+		}
+	}
+	return len(pod.Status.ContainerStatuses) > 0
+}
+
 // watchRoll looks at the pods until done is called.
 func (s *scene) watchRoll(ctx context.Context) (done func() ([]string, int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	pods := s.pods(ctx)
-	w := &rollWatch{uids: map[string]types.UID{}, ready: map[types.UID]bool{}, fewest: len(pods)}
+	w := &rollWatch{uids: map[string]types.UID{}, fewest: len(pods)}
 	for _, pod := range pods {
-		w.uids[pod.Name], w.ready[pod.UID] = pod.UID, true
+		w.uids[pod.Name] = pod.UID
 	}
 	var watching sync.WaitGroup
 	watching.Go(func() {
