@@ -3,6 +3,7 @@ package rediscluster
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/holdfast-dev/holdfast/internal/fleet"
 	"github.com/holdfast-dev/holdfast/internal/naming"
@@ -15,13 +16,16 @@ import (
 
 // maxTurns bounds the turns of one pass. A failover needs four; more would be a decision that is
 // never satisfied, and then other clusters shall have their turn.
-const maxTurns = 10
+const (
+	maxTurns      = 10
+	afterMaxTurns = 100 * time.Millisecond
+)
 
 // converge observes, decides and executes until there is nothing more to do at once. Each turn is a
 // whole one: it decides from a fresh snapshot. Turning here and not through the queue saves a
 // failover the way through the cache, which shows our own writes late.
 func (r *Reconciler) converge(ctx context.Context, p *pass, alarm *steps.Alarm) (steps.Outcome, error) {
-	for range maxTurns {
+	for turn := 1; ; turn++ {
 		if err := r.decide(p); err != nil {
 			return steps.Continue, err
 		}
@@ -34,6 +38,11 @@ func (r *Reconciler) converge(ctx context.Context, p *pass, alarm *steps.Alarm) 
 			return steps.Continue, fmt.Errorf("state %s: %w", p.decision.State, err)
 		}
 		if !acted || deletes(p.decision) {
+			break
+		}
+		if turn == maxTurns {
+			// It went on acting to the end, so nothing else is sure to wake it.
+			alarm.Within(afterMaxTurns, "more to do than one pass allows")
 			break
 		}
 	}

@@ -104,11 +104,13 @@ func (e *Executor) orders(r *Run, a topology.Assign) ([]order, error) {
 		if err != nil {
 			return nil, err
 		}
-		if contact.Record != nil && contact.Record.AssignmentDigest == digest {
+		fenced := contact.Record != nil && contact.Record.WritesFenced
+		if contact.Record != nil && contact.Record.AssignmentDigest == digest && !fenced {
 			continue
 		}
 		o := order{member: m, contact: contact, assignment: assignment, digest: digest, settled: settled(r, a, m)}
-		if r.Memory.Holds(contact.PodUID, digest, contact.Record) {
+		// A primary that blocks writes although it is heard is told again: only the manager's word lifts that.
+		if r.Memory.Holds(contact.PodUID, digest, contact.Record) && !fenced {
 			if contact.Record.AssignmentError == "" {
 				continue
 			}
