@@ -13,8 +13,9 @@ import (
 	"github.com/holdfast-dev/holdfast/internal/testkit/apistore"
 )
 
-// EndState renders all objects and all members, one line for each leaf. Names that differ between two
-// runs by nature (UIDs, addresses, versions, times, secret content) are replaced by what they belong to.
+// EndState renders all objects and all members, one line for each leaf. What differs between two runs
+// by nature (UIDs, addresses, versions, times, secret content) is replaced by what it belongs to, and
+// pods are named by their roles: which member leads may depend on whom the manager heard first.
 func (w *World) EndState() ([]string, error) {
 	objects := w.Store.Objects()
 	names := w.names(objects)
@@ -32,7 +33,7 @@ func (w *World) EndState() ([]string, error) {
 		if _, secret := o.(*corev1.Secret); secret {
 			content["data"] = slices.Sorted(maps.Keys(o.(*corev1.Secret).Data))
 		}
-		lines = append(lines, leaves(key.Kind.Kind+" "+key.Name.Name, content)...)
+		lines = append(lines, leaves(key.Kind.Kind+" "+names.Replace(key.Name.Name), content)...)
 	}
 	for _, a := range w.inOrder() {
 		if !a.gone {
@@ -46,16 +47,48 @@ func (w *World) EndState() ([]string, error) {
 // names replaces what is numbered by what it belongs to.
 func (w *World) names(objects map[apistore.Key]client.Object) *strings.Replacer {
 	var pairs []string
+	roles := w.roles()
+	for pod, role := range roles {
+		pairs = append(pairs, pod, "<"+role+">", fmt.Sprintf("node-%d", ordinalOf(pod)), "<node of "+role+">")
+	}
 	for key, o := range objects {
-		pairs = append(pairs, string(o.GetUID()), "<uid of "+key.Kind.Kind+" "+key.Name.Name+">")
+		name := key.Name.Name
+		if role, isPod := roles[name]; isPod {
+			name = role
+		}
+		pairs = append(pairs, string(o.GetUID()), "<uid of "+key.Kind.Kind+" "+name+">")
 	}
 	for _, a := range w.inOrder() {
-		pairs = append(pairs, a.ip, "<address of "+a.pod+">")
+		pairs = append(pairs, a.ip, "<address of "+roles[a.pod]+">")
 		if a.server != nil {
 			pairs = append(pairs, a.server.replID, "<lineage of the primary>")
 		}
 	}
 	return longestFirst(pairs)
+}
+
+// roles names the pods by what they are: the primary, and the replicas by their order.
+func (w *World) roles() map[string]string {
+	all := w.inOrder()
+	slices.SortFunc(all, func(a, b *agent) int { return ordinalOf(a.pod) - ordinalOf(b.pod) })
+	out := map[string]string{}
+	for _, a := range all {
+		switch {
+		case a.gone:
+		case a.server != nil && a.server.isPrimary:
+			out[a.pod] = "primary"
+		default:
+			out[a.pod] = fmt.Sprintf("replica %d", len(out)+1)
+		}
+	}
+	replicas := 0
+	for _, a := range all {
+		if out[a.pod] != "" && out[a.pod] != "primary" {
+			replicas++
+			out[a.pod] = fmt.Sprintf("replica %d", replicas)
+		}
+	}
+	return out
 }
 
 // longestFirst keeps a name from being found inside a longer one.
@@ -83,6 +116,7 @@ func forget(content map[string]any) {
 	if !ok {
 		return
 	}
+	delete(status, "epoch")
 	if list, ok := status["conditions"].([]any); ok {
 		for _, c := range list {
 			if condition, ok := c.(map[string]any); ok {
@@ -104,11 +138,27 @@ func leaves(at string, v any) []string {
 	case []any:
 		var out []string
 		for i, below := range v {
-			out = append(out, leaves(fmt.Sprintf("%s[%d]", at, i), below)...)
+			out = append(out, leaves(fmt.Sprintf("%s[%s]", at, itemKey(i, below)), below)...)
 		}
 		return out
 	}
 	return []string{fmt.Sprintf("%s = %v", at, v)}
+}
+
+// itemKey names an item of a list by itself where it can be, so that its place does not matter.
+func itemKey(i int, item any) string {
+	switch v := item.(type) {
+	case string:
+		return v
+	case map[string]any:
+		if name, ok := v["name"].(string); ok {
+			return name
+		}
+		if target, ok := v["targetRef"].(map[string]any); ok {
+			return fmt.Sprint(target["name"])
+		}
+	}
+	return fmt.Sprint(i)
 }
 
 // describe says what an agent and its server are, without what only counts.
@@ -116,8 +166,8 @@ func (a *agent) describe() string {
 	out := fmt.Sprintf("member %s: %s, applied %t, error %q, fenced %t, stopping %t, killed %t", a.pod, a.phase, a.digest != "",
 		a.assignmentError, a.fenced, a.stopping, a.killedEpoch > 0)
 	if s := a.server; s != nil {
-		out += fmt.Sprintf(", primary %t, follows %q %s, passwords %d, parameters %v, started from data %t",
-			s.isPrimary, s.following, s.link, len(s.passwords), s.parameters, s.stored != nil)
+		out += fmt.Sprintf(", primary %t, follows %q %s, passwords %d, parameters %v",
+			s.isPrimary, s.following, s.link, len(s.passwords), s.parameters)
 	}
 	return out
 }

@@ -200,6 +200,7 @@ func (f *Fleet) carryOut(m fleet.Member, do func(*agent) error) error {
 		return err
 	}
 	f.orders++
+	f.w.obeyed++
 	f.w.busy()
 	return do(a)
 }

@@ -29,17 +29,21 @@ type World struct {
 	// Lag is how many changes the manager's cache is behind for up to lagTime.
 	Lag int
 
-	mu      sync.Mutex // orders come from several goroutines
-	now     time.Time
-	agents  map[types.UID]*agent
-	disks   map[string]*disk
-	serial  int
+	mu     sync.Mutex // orders come from several goroutines
+	now    time.Time
+	agents map[types.UID]*agent
+	disks  map[string]*disk
+	serial int
+	// obeyed counts the orders that agents have carried out.
+	obeyed  int
 	entropy *rand.ChaCha8
 	clients clients
 	checks  checks
 	// busyAt is when anything last happened that a steady cluster does not do.
 	busyAt time.Time
 	seen   int
+	// soon is done at the beginning of the next step.
+	soon []func()
 }
 
 // New makes an empty world.
@@ -72,7 +76,7 @@ func (w *World) copy() *World {
 	c := &World{
 		Cluster: w.Cluster, Refuses: maps.Clone(w.Refuses), Lag: w.Lag,
 		now: w.now, agents: map[types.UID]*agent{}, disks: map[string]*disk{},
-		serial: w.serial, entropy: &entropy, clients: w.clients.copy(), checks: w.checks.copy(),
+		serial: w.serial, obeyed: w.obeyed, entropy: &entropy, clients: w.clients.copy(), checks: w.checks.copy(),
 		busyAt: w.busyAt, seen: w.seen,
 	}
 	c.Store = w.Store.Copy(c.Now)
@@ -87,6 +91,13 @@ func (w *World) copy() *World {
 
 // Step lets a moment pass for everybody.
 func (w *World) Step() {
+	w.mu.Lock()
+	soon := w.soon
+	w.soon = nil
+	w.mu.Unlock()
+	for _, do := range soon {
+		do()
+	}
 	w.mu.Lock()
 	w.now = w.now.Add(Tick)
 	w.runKubernetes()
@@ -106,6 +117,20 @@ func (w *World) Step() {
 	defer w.mu.Unlock()
 	w.noteChanges()
 	w.check()
+}
+
+// OnNextStep does something when the step that is under way is over.
+func (w *World) OnNextStep(do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.soon = append(w.soon, do)
+}
+
+// Fingerprint differs between two moments between which anything was written, ordered or has moved.
+func (w *World) Fingerprint() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprint(w.now.UnixNano(), len(w.Store.Changes(0)), w.obeyed)
 }
 
 // noteChanges finds out whether anything happened.

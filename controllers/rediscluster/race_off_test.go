@@ -1,0 +1,6 @@
+//go:build !race
+
+package rediscluster
+
+// sampleEvery crash is tried: all.
+const sampleEvery = 1
