@@ -104,7 +104,7 @@ func livenessProbe() *corev1.Probe {
 func readinessProbe() *corev1.Probe {
 	return &corev1.Probe{
 		ProbeHandler:     probe(naming.PathReady),
-		PeriodSeconds:    2,
+		PeriodSeconds:    1,
 		TimeoutSeconds:   2,
 		FailureThreshold: 2,
 		SuccessThreshold: 1,

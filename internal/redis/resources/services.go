@@ -56,15 +56,8 @@ func slice(c *v1.RedisCluster, service string, family discoveryv1.AddressType, b
 }
 
 // PodDisruptionBudget of the members.
-//
-// A pod that is not ready may be evicted, or a broken member would block every drain of its node; but not
-// where the data goes with the pod, since a replica is not ready just while its primary is being replaced.
 func PodDisruptionBudget(c *v1.RedisCluster) *policyv1.PodDisruptionBudget {
-	unhealthy := policyv1.AlwaysAllow
-	if c.Spec.Storage.Ephemeral {
-		unhealthy = policyv1.IfHealthyBudget
-	}
-	return desired.PodDisruptionBudget(Identity(c), naming.PodDisruptionBudget(c.Name), unhealthy)
+	return desired.PodDisruptionBudget(Identity(c), naming.PodDisruptionBudget(c.Name))
 }
 
 // Manager says where the operator's own pods are.
