@@ -115,10 +115,10 @@ func (p *pass) primaryUnknown() bool {
 	return p.decision.State == topology.PrimaryUnknown || p.decision.State == topology.PrimarySuspect
 }
 
-// newcomer: this manager has just begun to watch a cluster that serves, and has not heard every agent
-// yet. It must not take its own lack of knowledge for the cluster's.
+// newcomer: this manager has just begun to watch a cluster that was reported before, and has not heard
+// every agent yet. It must not take its own lack of knowledge for the cluster's.
 func (p *pass) newcomer() bool {
-	if p.cluster.Status.Epoch == 0 || p.cluster.Status.Transition != nil || p.state.WatchedFor >= p.state.Want.Detection {
+	if p.cluster.Status.ObservedGeneration == 0 || p.state.WatchedFor >= p.state.Want.Detection {
 		return false
 	}
 	return slices.ContainsFunc(p.state.Members, func(m topology.Member) bool {
