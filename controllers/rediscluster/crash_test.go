@@ -35,6 +35,8 @@ type run struct {
 	world    *redissim.World
 	// next act.
 	next int
+	// said is what the manager announced until the workload was done.
+	said []string
 }
 
 // fork is the same run from here, in a world of its own, without a manager.
@@ -55,11 +57,12 @@ func (r *run) finish() error {
 		}
 		return serves(r.world) && (r.workload.done == nil || r.workload.done(r.world)), nil
 	})
+	r.said = r.world.Manager.Events()
 	if err != nil {
 		return err
 	}
-	if said := r.world.Manager.Events(); !r.workload.unplanned && slices.ContainsFunc(said, speaksOfFailover) {
-		return fmt.Errorf("what was planned became a failover: %v", said)
+	if !r.workload.unplanned && slices.ContainsFunc(r.said, speaksOfFailover) {
+		return fmt.Errorf("what was planned became a failover: %v", r.said)
 	}
 	return r.staysQuiet()
 }

@@ -1,0 +1,94 @@
+package rediscluster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/holdfast-dev/holdfast/internal/testkit/apistore"
+)
+
+// TestACacheThatLagsChangesNothing lets the manager's cache be some changes behind, its own among them.
+// The end must be that of the reference run, and no failover may be begun from a status before its own intent.
+func TestACacheThatLagsChangesNothing(t *testing.T) {
+	t.Parallel()
+	types := kinds(t)
+	for name, w := range workloads() {
+		for behind := 1; behind <= 5; behind++ {
+			t.Run(fmt.Sprintf("%s, %d behind", name, behind), func(t *testing.T) {
+				t.Parallel()
+				r := w.sameEnd(t, types, func(r *run) {
+					r.world.Lag = behind
+					r.world.StartManager(reconcilerOf, apistore.Gate{})
+				})
+				began := count(r.said, "FailoverStarted")
+				if most := map[bool]int{true: 1}[w.unplanned]; began > most {
+					t.Errorf("%d failovers began: %v", began, r.said)
+				}
+			})
+		}
+	}
+}
+
+// TestErrorsOnTheWayChangeNothing lets every n-th write fail before it is carried out, or lose its answer
+// after, while the manager lives on with what it believes.
+func TestErrorsOnTheWayChangeNothing(t *testing.T) {
+	t.Parallel()
+	types := kinds(t)
+	for name, w := range workloads() {
+		for _, every := range []int{2, 3, 5, 7} {
+			for moment, gate := range map[string]func(int) apistore.Gate{"refused": refusing, "answers lost": losing} {
+				t.Run(fmt.Sprintf("%s, every write of %d is %s", name, every, moment), func(t *testing.T) {
+					t.Parallel()
+					w.sameEnd(t, types, func(r *run) { r.world.StartManager(reconcilerOf, gate(every)) })
+				})
+			}
+		}
+	}
+}
+
+var errFault = errors.New("the connection broke")
+
+func refusing(every int) apistore.Gate { return apistore.Gate{Before: failing(every)} }
+
+func losing(every int) apistore.Gate { return apistore.Gate{After: failing(every)} }
+
+func failing(every int) func(apistore.Write) error {
+	var mu sync.Mutex
+	writes := 0
+	return func(apistore.Write) error {
+		mu.Lock()
+		defer mu.Unlock()
+		writes++
+		if writes%every == 0 {
+			return errFault
+		}
+		return nil
+	}
+}
+
+// sameEnd runs the workload with a manager of another kind, and compares the end with the reference.
+func (w workload) sameEnd(t *testing.T, types *apistore.Types, start func(*run)) *run {
+	t.Helper()
+	reference, _ := w.reference(t, types)
+	r := w.begin(t, types)
+	start(r)
+	if err := r.finish(); err != nil {
+		t.Fatalf("%v\nlast pass: %v\nevents: %v", err, r.world.Manager.Err(), r.said)
+	}
+	o, err := outcomeOf(r.world)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := o.differs(reference); diff != "" {
+		t.Errorf("the end is another:\n%s\nevents: %v", diff, r.said)
+	}
+	return r
+}
+
+func count(events []string, reason string) int {
+	return len(slices.DeleteFunc(slices.Clone(events), func(e string) bool { return !strings.HasPrefix(e, reason+":") }))
+}
