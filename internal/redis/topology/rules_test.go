@@ -40,6 +40,7 @@ func storeComesFirst(t failer, s topology.State, d topology.Decision) {
 		switch {
 		case step.Store != nil:
 			stored = append(stored, *step.Store)
+			isComplete(t, s, *step.Store)
 		case step.Route != nil && step.Route.Pod != "":
 			if !slices.ContainsFunc(stored, func(i topology.Intent) bool {
 				return i.Transition == nil && i.Primary == step.Route.Pod && i.PrimaryUID == step.Route.UID
@@ -56,9 +57,29 @@ func storeComesFirst(t failer, s topology.State, d topology.Decision) {
 	}
 }
 
+// isComplete: what is stored says whom to fence, and whose heirs will be known by which lineage.
+func isComplete(t failer, s topology.State, i topology.Intent) {
+	t.Helper()
+	if tr := i.Transition; tr != nil && tr.From != "" && tr.FromUID == "" && s.Intent.PrimaryUID != "" {
+		t.Errorf("nobody would be fenced: %+v", *tr)
+	}
+	p := memberOf(s, i.Primary)
+	if i.Transition == nil && p != nil && p.Agent != nil && p.Agent.Facts.IsPrimary && i.PrimaryUID == p.Pod.UID &&
+		i.ReplID != p.Agent.Facts.ReplID && i.ReplID != s.Intent.ReplID {
+		t.Errorf("%s is stored with the lineage %s, and has %s", p.Name, i.ReplID, p.Agent.Facts.ReplID)
+	}
+	if i.Transition == nil && s.Intent.Transition != nil && s.Intent.Transition.To == i.Primary && i.Primary != s.Intent.Primary &&
+		p != nil && i.ReplID != p.Agent.Facts.ReplID {
+		t.Errorf("%s is made primary with the lineage %s, and has %s", p.Name, i.ReplID, p.Agent.Facts.ReplID)
+	}
+}
+
 func assignIsStored(t failer, stored []topology.Intent, a topology.Assign) {
 	t.Helper()
 	for name, role := range a.Roles {
+		if role == topology.Replica && !slices.Contains(stored[len(stored)-1].SyncSet, name) {
+			t.Errorf("%s is to follow, and is not in the stored sync set", name)
+		}
 		if role != topology.Primary {
 			continue
 		}

@@ -119,6 +119,10 @@ func TestWhoMayHoldAConfirmedWriteAlone(t *testing.T) {
 			state: rs.Settled(3, rs.SyncSet(1), rs.Member(0, rs.Detached(2)), rs.Member(2, rs.Held(5), rs.Stopping())),
 			name:  topology.Joining, why: "Waiting for db-2", steps: []string{told},
 		},
+		"one that is about to stop and is not in the set does not follow either": {
+			state: rs.Settled(3, rs.SyncSet(1), rs.Member(0, rs.Detached(2)), rs.Member(2, rs.Held(5)), rs.Member(2, rs.Stopping())),
+			name:  topology.Joining, why: "Waiting for db-2", steps: []string{told},
+		},
 		"one that was removed for good leaves when the others have everything": {
 			state: rs.Settled(3, rs.Wanted(2), rs.SetReplicas(2), rs.NotThere(2)),
 			name:  topology.Settled, why: "Every member serves", steps: []string{without2, told},
