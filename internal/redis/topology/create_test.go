@@ -16,9 +16,6 @@ func TestTheFirstStart(t *testing.T) {
 	fresh := func(changes ...rs.Change) topology.State {
 		return rs.Fresh(3, append([]rs.Change{rs.Every(all, rs.Held(0), rs.Empty())}, changes...)...)
 	}
-	old := func(epoch, offset int64) facts.Stored {
-		return facts.Stored{Cluster: "before", Epoch: epoch, ReplID: "lineage-old", Offset: offset, Keys: 7}
-	}
 	check(t, map[string]row{
 		"no pod is there yet": {
 			state: rs.Fresh(0, rs.Wanted(3)),
@@ -49,6 +46,19 @@ func TestTheFirstStart(t *testing.T) {
 			state: fresh(rs.Bootstrapping(1)),
 			name:  topology.Bootstrapping, why: "Waiting for db-0, db-1, db-2", steps: []string{"assign Held[db-0 db-1 db-2] @1"},
 		},
+	})
+}
+
+func TestTheFirstPrimary(t *testing.T) {
+	t.Parallel()
+	all := []int{0, 1, 2}
+	fresh := func(changes ...rs.Change) topology.State {
+		return rs.Fresh(3, append([]rs.Change{rs.Every(all, rs.Held(0), rs.Empty())}, changes...)...)
+	}
+	old := func(epoch, offset int64) facts.Stored {
+		return facts.Stored{Cluster: "before", Epoch: epoch, ReplID: "lineage-old", Offset: offset, Keys: 7}
+	}
+	check(t, map[string]row{
 		"nobody has data: the lowest ordinal leads": {
 			state: fresh(rs.Bootstrapping(1), rs.Every(all, rs.Held(1))),
 			name:  topology.Bootstrapping, why: "db-0 was elected", steps: []string{"store Bootstrap  → db-0 @1"},

@@ -83,13 +83,23 @@ func (s *State) continueHandOver(d *Decision, t *Transition) {
 		d.wake(s.untilLost(from))
 	case !from.Agent.Facts.IsPrimary:
 		s.awaitSuccessor(d, t, to)
-	case !s.linked(to, from) || to.Agent.Stopping || to.Pod.Terminating || s.HandOverFailures >= MaxHandOverFailures:
-		s.giveUp(d, t, from)
-	case s.RoutedUID != "":
-		d.add(Step{Route: &Route{}}, Step{HandOver: &Move{From: t.From, To: t.To, Epoch: t.Epoch}})
 	default:
-		d.add(Step{HandOver: &Move{From: t.From, To: t.To, Epoch: t.Epoch}})
+		s.moveRole(d, t, from, to)
 	}
+}
+
+// moveRole gives the engine its order, with the route to the primary taken away before. A target that
+// is no longer fit, or an engine that refused too often, leaves the role where it is.
+func (s *State) moveRole(d *Decision, t *Transition, from, to *Member) {
+	fit := s.linked(to, from) && !to.Agent.Stopping && !to.Pod.Terminating
+	if !fit || s.HandOverFailures >= MaxHandOverFailures {
+		s.giveUp(d, t, from)
+		return
+	}
+	if s.RoutedUID != "" {
+		d.add(Step{Route: &Route{}})
+	}
+	d.add(Step{HandOver: &Move{From: t.From, To: t.To, Epoch: t.Epoch}})
 }
 
 // gaveUp says whether the former primary surely takes no writes: it says so, or its lease has run out.
