@@ -257,6 +257,11 @@ func TestAFailoverMeetsOtherTroubles(t *testing.T) {
 			name:  topology.FailoverBlocked, why: "Waiting for db-2",
 			steps: []string{"assign Held[db-0] @6", "delete db-2 uid-2"},
 		},
+		"not in the pass that kills the former primary (I8)": {
+			state: begun(rs.Member(0, func(m *topology.Member) { *m = rs.Settled(3).Members[0] }, rs.Unresponsive(rs.Detection)),
+				rs.Member(1, rs.Held(6)), rs.Member(2, rs.Broken("image"), rs.Outdated("image bad → good"))),
+			name: topology.FailoverBlocked, why: "Waiting for db-2", steps: []string{"kill db-0 uid-0 @6"},
+		},
 		"without a volume it is left alone, since it may be the last copy (I5)": {
 			state: begun(rs.Member(1, rs.Held(6)), rs.Member(2, rs.Broken("image"), rs.Outdated("image bad → good")), rs.Ephemeral()),
 			name:  topology.FailoverBlocked, why: "Waiting for db-2", steps: []string{"assign Held[db-0] @6"},
