@@ -125,11 +125,15 @@ func get(ctx context.Context, c client.Reader, key types.NamespacedName, into cl
 	return true, nil
 }
 
-// routedUID is the pod that the primary Service leads to. A slice in the cache that is older than
-// the one that we wrote does not count.
+// routedUID is the pod that the primary Service leads to. A slice in the cache that is older than the
+// one that we wrote does not count; once the cache has shown that one, a slice that is missing was deleted.
 func (p *pass) routedUID() string {
-	if p.memory.routedVersion != "" && (p.slice == nil || older(p.slice.ResourceVersion, p.memory.routedVersion)) {
-		return p.memory.routedUID
+	if version := p.memory.routedVersion; version != "" {
+		current := p.slice != nil && !older(p.slice.ResourceVersion, version)
+		p.memory.routedSeen = p.memory.routedSeen || current
+		if behind := p.slice != nil && !current; behind || !p.memory.routedSeen {
+			return p.memory.routedUID
+		}
 	}
 	if p.slice == nil || len(p.slice.Endpoints) == 0 || p.slice.Endpoints[0].TargetRef == nil {
 		return ""

@@ -35,6 +35,8 @@ type memory struct {
 	// routed is the route as this manager wrote it last, with the version of the slice.
 	routedUID     string
 	routedVersion string
+	// routedSeen: the cache has shown that version or a later one.
+	routedSeen bool
 	// config is the last configuration that was valid.
 	config *configuration
 	// given is a user's Secret that the cache does not hold, and when it was read.

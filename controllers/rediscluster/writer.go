@@ -89,7 +89,11 @@ func (w *writer) RoutePrimary(ctx context.Context, c *v1.RedisCluster, to *execu
 	if err != nil {
 		return err
 	}
-	w.p.memory.routedUID, w.p.memory.routedVersion = uid, live.GetResourceVersion()
+	// An apply that changed nothing leaves the version that the cache may have shown already.
+	if version := live.GetResourceVersion(); version != w.p.memory.routedVersion {
+		w.p.memory.routedVersion, w.p.memory.routedSeen = version, false
+	}
+	w.p.memory.routedUID = uid
 	return nil
 }
 
