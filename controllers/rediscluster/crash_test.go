@@ -264,7 +264,7 @@ func (c crash) survive(reference outcome) error {
 	}
 	m := w.StartManager(reconcilerOf, apistore.Gate{})
 	if err := c.run.finish(); err != nil {
-		return fmt.Errorf("%w\nlast pass: %v\nevents: %v", err, m.Err(), m.Events())
+		return fmt.Errorf("%w\nevents: %v", errors.Join(err, m.Err()), m.Events())
 	}
 	o, err := outcomeOf(w)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/holdfast-dev/holdfast/internal/naming"
 	"github.com/holdfast-dev/holdfast/internal/testkit/apistore"
 )
 
@@ -193,7 +192,6 @@ func (w *World) disk(pod string) *disk {
 }
 
 // Pod name of an ordinal.
-func (w *World) podName(ordinal int) string { return naming.Pod(w.Cluster.Name, ordinal) }
 
 func ordinalOf(pod string) int {
 	n, err := strconv.Atoi(pod[strings.LastIndexByte(pod, '-')+1:])
