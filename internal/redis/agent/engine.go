@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -166,23 +167,23 @@ func (e *Engine) HandOver(ctx context.Context, h wire.HandOver) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.swap(ctx, state, h), e.restoreSettings(ctx, before))
+	return errors.Join(e.swap(ctx, h), e.restoreSettings(ctx, before))
 }
 
 // swap makes a hand-over take milliseconds. By itself the engine pauses writes and then waits until the
 // replica happens to confirm, which it does once a second, and looks for that ten times a second. So
-// writes are refused first and every replica confirms all there is; then nothing is left to wait for.
-// Where a replica does not confirm in time, the engine waits in its own way.
-func (e *Engine) swap(ctx context.Context, state protocol.State, h wire.HandOver) error {
+// writes are refused first and the replicas confirm all there is; then nothing is left to wait for.
+// Where the successor does not confirm in time, the engine waits in its own way.
+func (e *Engine) swap(ctx context.Context, h wire.HandOver) error {
 	to := protocol.Address{Host: h.To.Host, Port: h.To.Port}
 	if err := e.orders().ChangeSettings(ctx, map[string]string{minReplicas: fencedMinReplicas, "hz": handOverHz}); err != nil {
 		return err
 	}
-	confirmed, err := e.orders().Confirmed(ctx, len(state.Replicas), confirmWithin)
+	inStep, err := e.confirmed(ctx, to)
 	if err != nil {
 		return err
 	}
-	if confirmed > 0 && confirmed >= len(state.Replicas) {
+	if inStep {
 		err = e.orders().Swap(ctx, to)
 	} else {
 		err = e.orders().BeginHandOver(ctx, to, h.Timeout)
@@ -191,6 +192,25 @@ func (e *Engine) swap(ctx context.Context, state protocol.State, h wire.HandOver
 		return err
 	}
 	return e.finishHandOver(ctx, to)
+}
+
+// confirmed says whether the server at that address has everything that was written up to now. It is
+// that server's own confirmation that counts, not the number of those that came.
+func (e *Engine) confirmed(ctx context.Context, by protocol.Address) (bool, error) {
+	written, err := e.orders().State(ctx)
+	if err != nil {
+		return false, err
+	}
+	if _, err := e.orders().Confirmed(ctx, len(written.Replicas), confirmWithin); err != nil {
+		return false, err
+	}
+	now, err := e.orders().State(ctx)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(now.Replicas, func(r protocol.Replica) bool {
+		return r.Address == by && r.Online && r.Offset >= written.Offset
+	}), nil
 }
 
 // finishHandOver waits until the engine has swapped the two servers, and sends the clients away.
