@@ -6,22 +6,14 @@ import (
 	"time"
 
 	"go.uber.org/zap/zapcore"
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/kubernetes"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -133,25 +125,6 @@ func leaseLock(config *rest.Config, o options) (resourcelock.Interface, error) {
 		Client:     clients.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: o.podName},
 	}, nil
-}
-
-// cachedObjects keeps foreign objects out of the cache: everything of a cluster carries its label. Managed
-// fields stay where we apply, since they say what is ours; pods are only read.
-func cachedObjects() (map[client.Object]cache.ByObject, error) {
-	ours, err := labels.NewRequirement(naming.LabelCluster, selection.Exists, nil)
-	if err != nil {
-		return nil, fmt.Errorf("select our objects: %w", err)
-	}
-	selector := labels.NewSelector().Add(*ours)
-	objects := map[client.Object]cache.ByObject{}
-	for _, o := range []client.Object{
-		&appsv1.StatefulSet{}, &corev1.Service{}, &corev1.Secret{}, &discoveryv1.EndpointSlice{},
-		&policyv1.PodDisruptionBudget{}, &networkingv1.NetworkPolicy{},
-	} {
-		objects[o] = cache.ByObject{Label: selector}
-	}
-	objects[&corev1.Pod{}] = cache.ByObject{Label: selector, Transform: cache.TransformStripManagedFields()}
-	return objects, nil
 }
 
 // wire connects the reconcilers with what they use, and checks that watches.yaml names exactly them.
