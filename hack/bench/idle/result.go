@@ -13,7 +13,9 @@ type Result struct {
 	// Agents says that they are simulated.
 	Agents string        `json:"agents"`
 	For    time.Duration `json:"forNanoseconds"`
-	Points []Point       `json:"points"`
+	// ForeignSecrets that were there beside the clusters.
+	ForeignSecrets int     `json:"foreignSecrets"`
+	Points         []Point `json:"points"`
 }
 
 // Point is the manager with one number of idle clusters.

@@ -23,6 +23,8 @@ type Options struct {
 	For time.Duration `json:"for"`
 	// Rest is how long the manager is left alone before; by default 15 seconds.
 	Rest time.Duration `json:"rest"`
+	// ForeignSecrets of 32 KiB each are made before the manager starts. They must cost it nothing.
+	ForeignSecrets int `json:"foreignSecrets"`
 	// Root is the project's directory; by default the working directory.
 	Root string `json:"root"`
 	// Manager is the binary; by default bin/manager, as make build leaves it.

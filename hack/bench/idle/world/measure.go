@@ -47,6 +47,9 @@ func measured(ctx context.Context, o idle.Options, dir string) (result idle.Resu
 	if err := server.install(ctx, o.Root); err != nil {
 		return result, err
 	}
+	if err := server.fill(ctx, o.ForeignSecrets); err != nil {
+		return result, err
+	}
 	manager, err := startManager(ctx, o, server, dir)
 	if err != nil {
 		return result, err
@@ -58,7 +61,7 @@ func measured(ctx context.Context, o idle.Options, dir string) (result idle.Resu
 	if err != nil {
 		return result, errors.Join(err, manager.tail())
 	}
-	return idle.Result{Machine: machine, Agents: "simulated", For: o.For, Points: points}, nil
+	return idle.Result{Machine: machine, Agents: "simulated", For: o.For, ForeignSecrets: o.ForeignSecrets, Points: points}, nil
 }
 
 func describeMachine() (string, error) {
