@@ -119,7 +119,11 @@ func runWorld(ctx context.Context, o Options, dir string) (Result, error) {
 	// It has an API server to stop.
 	world.Cancel = func() error { return world.Process.Signal(syscall.SIGTERM) }
 	world.WaitDelay = 30 * time.Second
-	if err := world.Run(); err != nil {
+	err = world.Run()
+	if errors.Is(err, os.ErrPermission) {
+		return Result{}, fmt.Errorf("make a network namespace, for which root is needed or a kernel that gives them to users: %w", err)
+	}
+	if err != nil {
 		return Result{}, fmt.Errorf("run the simulation: %w", err)
 	}
 	var result Result
