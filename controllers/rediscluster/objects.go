@@ -55,11 +55,12 @@ func (r *Reconciler) applyObjects(ctx context.Context, p *pass, _ *steps.Alarm) 
 		resources.PodDisruptionBudget(c), resources.NetworkPolicy(c, r.Manager),
 	}
 	var errs []error
-	for _, o := range objects {
-		errs = append(errs, r.apply(ctx, p, o))
-	}
+	// The pods take longest to come up, so they come first.
 	if !p.config.invalid {
 		errs = append(errs, r.applySet(ctx, p))
+	}
+	for _, o := range objects {
+		errs = append(errs, r.apply(ctx, p, o))
 	}
 	return steps.Continue, errors.Join(errs...)
 }

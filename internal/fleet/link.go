@@ -21,6 +21,10 @@ const (
 	// minBackoff and maxBackoff bound the wait between two attempts to connect.
 	minBackoff = 100 * time.Millisecond
 	maxBackoff = 2 * time.Second
+	// startingBackoff bounds the wait while a pod is new: it has its address before its agent listens, and a
+	// cluster that is being made waits for nothing else.
+	startingBackoff = 200 * time.Millisecond
+	startingFor     = 30 * time.Second
 	// firstRecordTimeout for a stream that opens and then says nothing.
 	firstRecordTimeout = 2 * time.Second
 	// recordSize is what a record usually needs, maxRecord what it may need.
@@ -71,7 +75,7 @@ func (l *link) hurry() {
 }
 
 func (l *link) run(ctx context.Context) {
-	backoff := minBackoff
+	backoff, started := minBackoff, l.clock.Now()
 	for {
 		opened, err := l.serve(ctx)
 		l.fleet.broke(l, err)
@@ -81,7 +85,11 @@ func (l *link) run(ctx context.Context) {
 		if !l.pause(ctx, backoff) {
 			return
 		}
-		backoff = min(2*backoff, maxBackoff)
+		longest := maxBackoff
+		if l.clock.Since(started) < startingFor {
+			longest = startingBackoff
+		}
+		backoff = min(2*backoff, longest)
 	}
 }
 
