@@ -65,7 +65,8 @@ func startManager(ctx context.Context, o idle.Options, s *apiServer, dir string)
 		"--watches=" + o.Watches,
 		"--health-probe-bind-address=" + probeAddress, "--metrics-bind-address=" + metricsAddress,
 	}, o.ManagerArgs...)...)
-	m.command.Env = append([]string{"KUBECONFIG=" + kubeconfig}, o.ManagerEnv...)
+	// Without a home of its own the manager would look into that of whoever runs the measurement.
+	m.command.Env = append([]string{"KUBECONFIG=" + kubeconfig, "HOME=" + dir}, o.ManagerEnv...)
 	m.command.Stdout, m.command.Stderr = log, log
 	m.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	// Its certificate is made for nobody in particular, and the address is this namespace's own.
