@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -89,14 +90,14 @@ func (p *pass) read(ctx context.Context, r *Reconciler) error {
 	if err != nil {
 		return err
 	}
-	if found {
+	if found && metav1.IsControlledBy(set, p.cluster) {
 		p.set = set
 	}
 	slice := &discoveryv1.EndpointSlice{}
 	if found, err = get(ctx, r.Client, p.named(naming.PrimaryService(p.cluster.Name)), slice); err != nil {
 		return err
 	}
-	if found {
+	if found && metav1.IsControlledBy(slice, p.cluster) {
 		p.slice = slice
 	}
 	service := &corev1.Service{}

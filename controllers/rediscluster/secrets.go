@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/holdfast-dev/holdfast/api/v1"
 	"github.com/holdfast-dev/holdfast/internal/credentials"
@@ -49,11 +51,9 @@ func (r *Reconciler) certificates(ctx context.Context, p *pass, alarm *steps.Ala
 			return steps.Stop, err
 		}
 	}
-	client, err := pki.NewClientTLS(plan.Material, serverName)
-	if err != nil {
+	if p.tls, err = pki.NewClientTLS(plan.Material, serverName); err != nil {
 		return steps.Stop, fmt.Errorf("make the manager's certificate: %w", err)
 	}
-	p.tls = client
 	return steps.Continue, nil
 }
 
@@ -185,22 +185,20 @@ func (p *pass) acceptedEverywhere(r *Reconciler) []string {
 }
 
 // ownSecret reads a Secret of the operator. One that the cache does not show is looked for at the
-// API server: a password or an authority must never be made anew because of a stale cache.
+// API server: a password or an authority must never be made anew because of a stale cache. One that
+// belongs to somebody else is none, be it the cluster that had this name before; applying ours says so.
 func (r *Reconciler) ownSecret(ctx context.Context, p *pass, name string) (map[string][]byte, error) {
-	secret := &corev1.Secret{}
-	found, err := get(ctx, r.Client, p.named(name), secret)
-	if err != nil {
-		return nil, err
-	}
-	if !found {
-		if found, err = get(ctx, r.Live, p.named(name), secret); err != nil {
+	for _, reader := range []client.Reader{r.Client, r.Live} {
+		secret := &corev1.Secret{}
+		found, err := get(ctx, reader, p.named(name), secret)
+		if err != nil {
 			return nil, err
 		}
+		if found && metav1.IsControlledBy(secret, p.cluster) {
+			return secret.Data, nil
+		}
 	}
-	if !found {
-		return nil, nil
-	}
-	return secret.Data, nil
+	return nil, nil
 }
 
 // givenSecret reads a user's Secret: from the cache where it carries the cluster's label, else from

@@ -112,7 +112,7 @@ func (a *Applier) run(ctx context.Context, t task) (Result, error) {
 	if live == nil {
 		return a.create(ctx, t)
 	}
-	if err := owns(t.owner, live); err != nil {
+	if err := a.owns(t.owner, live); err != nil {
 		return Result{}, err
 	}
 	if a.memory.covers(t, live) {
@@ -198,14 +198,22 @@ func (a *Applier) send(ctx context.Context, t task, outcome Outcome, opts ...cli
 	return Result{Outcome: outcome, Live: live}, nil
 }
 
-func owns(owner, live client.Object) error {
-	if !live.GetDeletionTimestamp().IsZero() {
+func (a *Applier) owns(owner, live client.Object) error {
+	switch {
+	case !live.GetDeletionTimestamp().IsZero():
+		return ErrBeingDeleted
+	case metav1.IsControlledBy(live, owner):
+		return nil
+	}
+	gvk, err := apiutil.GVKForObject(owner, a.client.Scheme())
+	if err != nil {
+		return fmt.Errorf("find kind of %T: %w", owner, err)
+	}
+	// What an owner of this kind and name left behind that is no more: the garbage collector takes it.
+	if c := metav1.GetControllerOf(live); c != nil && c.Kind == gvk.Kind && c.Name == owner.GetName() {
 		return ErrBeingDeleted
 	}
-	if !metav1.IsControlledBy(live, owner) {
-		return ErrNotOurs
-	}
-	return nil
+	return ErrNotOurs
 }
 
 func compare(t task, live client.Object) (bool, error) {

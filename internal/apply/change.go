@@ -44,7 +44,7 @@ func (a *Applier) Create(ctx context.Context, owner, want client.Object) (live c
 	if err := a.direct.Get(ctx, client.ObjectKeyFromObject(want), existing); err != nil {
 		return nil, false, about(kind, want, fmt.Errorf("read: %w", err))
 	}
-	if err := owns(owner, existing); err != nil {
+	if err := a.owns(owner, existing); err != nil {
 		return nil, false, about(kind, want, err)
 	}
 	return existing, false, nil
