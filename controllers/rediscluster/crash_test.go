@@ -55,11 +55,17 @@ func (r *run) finish() error {
 			r.next++
 			return false, a.do(r.world)
 		}
+		if m := r.world.Manager; m == nil || m.Err() != nil {
+			return false, nil
+		}
 		return serves(r.world) && (r.workload.done == nil || r.workload.done(r.world)), nil
 	})
 	r.said = r.world.Manager.Events()
 	if err != nil {
 		return err
+	}
+	if count(r.said, "NameConflict") > 0 {
+		return fmt.Errorf("the cluster meets somebody else: %v", r.said)
 	}
 	if !r.workload.unplanned && slices.ContainsFunc(r.said, speaksOfFailover) {
 		return fmt.Errorf("what was planned became a failover: %v", r.said)

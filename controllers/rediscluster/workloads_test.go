@@ -66,7 +66,7 @@ func workloads() map[string]workload {
 				{do: func(w *redissim.World) error {
 					return errors.Join(w.DeletePod("shop-0"), w.DeletePod("shop-1"))
 				}},
-				{when: servesAt("shop-2"), do: func(w *redissim.World) error { return scale(w, 2) }},
+				{when: servesFrom(2), do: func(w *redissim.World) error { return scale(w, 2) }},
 			},
 		},
 		"a parameter that needs a restart changes": {
@@ -143,8 +143,12 @@ func remake(w *redissim.World) error {
 	return w.Create(again)
 }
 
-func servesAt(pod string) func(w *redissim.World) bool {
-	return func(w *redissim.World) bool { return serves(w) && w.Serving() == pod }
+// servesFrom says whether a member of at least that ordinal is primary.
+func servesFrom(ordinal int) func(w *redissim.World) bool {
+	return func(w *redissim.World) bool {
+		is, err := naming.Ordinal(shop.Name, w.Serving())
+		return serves(w) && err == nil && is >= ordinal
+	}
 }
 
 // inEpoch says whether the primary has changed that often.

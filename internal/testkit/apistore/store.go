@@ -1,11 +1,13 @@
 package apistore
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +22,11 @@ import (
 type Key struct {
 	Kind schema.GroupVersionKind
 	Name types.NamespacedName
+}
+
+// CompareKeys orders keys by kind and name.
+func CompareKeys(a, b Key) int {
+	return cmp.Or(strings.Compare(a.Kind.String(), b.Kind.String()), strings.Compare(a.Name.String(), b.Name.String()))
 }
 
 // Change is one change of one object, in the order in which they happened.

@@ -48,7 +48,8 @@ func (w *World) collectGarbage(objects map[apistore.Key]client.Object) {
 	for _, o := range objects {
 		live[o.GetUID()] = true
 	}
-	for key, o := range objects {
+	for _, key := range slices.SortedFunc(maps.Keys(objects), apistore.CompareKeys) {
+		o := objects[key]
 		owner := metav1.GetControllerOf(o)
 		if owner == nil || live[owner.UID] {
 			continue
@@ -86,8 +87,8 @@ func (w *World) runSet(set *appsv1.StatefulSet) {
 			w.createPod(set, name)
 		}
 	}
-	for name, pod := range pods {
-		if metav1.IsControlledBy(pod, set) && !wanted[name] {
+	for _, name := range slices.Sorted(maps.Keys(pods)) {
+		if pod := pods[name]; metav1.IsControlledBy(pod, set) && !wanted[name] {
 			w.deletePod(pod)
 		}
 	}
@@ -160,14 +161,10 @@ func clusterOf(pod *corev1.Pod) string {
 // removePods lets go of pods whose agents have ended, and ends agents whose pods were forced out of the API.
 func (w *World) removePods(objects map[apistore.Key]client.Object) {
 	there := map[types.UID]bool{}
-	for key, o := range objects {
-		pod, ok := o.(*corev1.Pod)
-		if !ok {
-			continue
-		}
+	for _, pod := range ofType[*corev1.Pod](objects) {
 		a := w.agents[pod.UID]
 		if !pod.DeletionTimestamp.IsZero() && (a == nil || a.gone) {
-			w.Store.Remove(key)
+			w.finishPod(pod)
 			continue
 		}
 		there[pod.UID] = true
@@ -180,6 +177,13 @@ func (w *World) removePods(objects map[apistore.Key]client.Object) {
 		default:
 			a.die()
 		}
+	}
+}
+
+// finishPod takes a pod out of the API whose containers have ended.
+func (w *World) finishPod(pod *corev1.Pod) {
+	if key, err := w.Store.Key(pod); err == nil {
+		w.Store.Remove(key)
 	}
 }
 
