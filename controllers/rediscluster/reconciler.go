@@ -39,9 +39,7 @@ type memory struct {
 	routedSeen bool
 	// config is the last configuration that was valid.
 	config *configuration
-	// given is a user's Secret that the cache does not hold, and when it was read.
-	given   map[string][]byte
-	givenAt time.Time
+	given  givenSecret
 	// announced keeps what was said in events, so that it is said once.
 	announced map[string]string
 }

@@ -22,7 +22,11 @@ import (
 
 // givenSecretPeriod is how often a user's own Secret is read when it does not carry the cluster's
 // label; with the label a change is seen at once.
-const givenSecretPeriod = 15 * time.Second
+const (
+	givenSecretPeriod = 15 * time.Second
+	// givenSecretIdle is how often it is read for its own sake while the password in it is good.
+	givenSecretIdle = time.Minute
+)
 
 // certificates keeps the cluster's authority and the agents' certificate. Without them no agent can
 // be spoken to, so the pass ends where they cannot be made.
@@ -106,6 +110,14 @@ func (r *Reconciler) credentials(ctx context.Context, p *pass, alarm *steps.Alar
 		alarm.Within(plan.WakeAfter, "retire the previous password")
 	}
 	p.users = users{accepted: plan.Accepted, replication: plan.Stored.Replication}
+	if p.memory.given.uncached(in.SecretName) {
+		// Nothing tells when it changes.
+		look := givenSecretIdle
+		if plan.Phase == credentials.PhaseSecretInvalid {
+			look = givenSecretPeriod
+		}
+		alarm.Within(look, "look at the given Secret")
+	}
 	r.noteCredentials(p, in, plan)
 	return steps.Continue, nil
 }
@@ -209,19 +221,30 @@ func (r *Reconciler) givenSecret(ctx context.Context, p *pass, name string) (map
 	if err != nil {
 		return nil, err
 	}
+	g := &p.memory.given
 	if found {
+		*g = givenSecret{}
 		return secret.Data, nil
 	}
-	if now := r.Now(); now.Sub(p.memory.givenAt) >= givenSecretPeriod || p.memory.given == nil {
+	if now := r.Now(); g.name != name || now.Sub(g.readAt) >= givenSecretPeriod {
 		if found, err = get(ctx, r.Live, p.named(name), secret); err != nil {
 			return nil, err
 		}
-		p.memory.given, p.memory.givenAt = nil, now
+		*g = givenSecret{name: name, readAt: now}
 		if found {
-			p.memory.given = secret.Data
+			g.data = secret.Data
 		}
 	}
-	return p.memory.given, nil
+	return g.data, nil
 }
+
+// givenSecret is a user's Secret that the cache does not hold, as it was read last.
+type givenSecret struct {
+	name   string
+	data   map[string][]byte
+	readAt time.Time
+}
+
+func (g *givenSecret) uncached(name string) bool { return g.name == name && name != "" }
 
 func hashOf(password string) string { return credentials.Hash(password) }
