@@ -140,6 +140,9 @@ func (w *World) checkStatus(c *v1.RedisCluster) {
 // checkSecret: what was generated stays. A password may be changed by its user, who says so with Changed.
 func (w *World) checkSecret(s *corev1.Secret) {
 	var says string
+	if len(s.OwnerReferences) == 0 {
+		return
+	}
 	switch s.Name {
 	case naming.CASecret(w.Cluster.Name):
 		says = string(s.Data["ca.key"])

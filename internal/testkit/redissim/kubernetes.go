@@ -118,7 +118,7 @@ func (w *World) runKubelets(objects map[apistore.Key]client.Object) {
 		switch {
 		case a != nil && !pod.DeletionTimestamp.IsZero():
 			a.terminate()
-		case a == nil && pod.DeletionTimestamp.IsZero() && w.now.Sub(pod.CreationTimestamp.Time) > Tick && mounted(pod, secrets):
+		case a == nil && clusterOf(pod) != "" && pod.DeletionTimestamp.IsZero() && w.now.Sub(pod.CreationTimestamp.Time) > Tick && mounted(pod, secrets):
 			w.startPod(pod)
 		}
 	}
@@ -132,6 +132,10 @@ func mounted(pod *corev1.Pod, secrets map[string]bool) bool {
 }
 
 func (w *World) startPod(pod *corev1.Pod) {
+	if words, none := w.Images[pod.Spec.Containers[0].Image]; none {
+		w.failPull(pod, words)
+		return
+	}
 	number := w.next()
 	ip := fmt.Sprintf("10.1.%d.%d", number/250, number%250+1)
 	err := w.Store.Edit(pod, func(o client.Object) {
@@ -144,6 +148,19 @@ func (w *World) startPod(pod *corev1.Pod) {
 		return
 	}
 	w.agents[pod.UID] = newAgent(w, pod, ip)
+}
+
+// failPull says in the pod's status why its container does not start.
+func (w *World) failPull(pod *corev1.Pod, words string) {
+	// A pod that is gone needs no status.
+	_ = w.Store.Edit(pod, func(o client.Object) {
+		if p, ok := o.(*corev1.Pod); ok {
+			waiting := &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: words}
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+				Name: pod.Spec.Containers[0].Name, State: corev1.ContainerState{Waiting: waiting},
+			}}
+		}
+	})
 }
 
 // clusterOf is the cluster that the agent in a pod was started for.

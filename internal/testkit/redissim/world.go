@@ -26,6 +26,8 @@ type World struct {
 	Manager *Manager
 	// Refuses are parameters that the servers refuse to change, with their words.
 	Refuses map[string]string
+	// Images that cannot be pulled, with the words of the kubelet.
+	Images map[string]string
 	// Lag is how many changes the manager's cache is behind for up to lagTime.
 	Lag int
 
@@ -51,6 +53,7 @@ func New(kinds *apistore.Types, cluster types.NamespacedName) *World {
 	w := &World{
 		Cluster: cluster,
 		now:     time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
+		Images:  map[string]string{},
 		agents:  map[types.UID]*agent{},
 		disks:   map[string]*disk{},
 		entropy: rand.NewChaCha8([32]byte{}),
@@ -74,7 +77,7 @@ func (w *World) Copy() *World {
 func (w *World) copy() *World {
 	entropy := *w.entropy
 	c := &World{
-		Cluster: w.Cluster, Refuses: maps.Clone(w.Refuses), Lag: w.Lag,
+		Cluster: w.Cluster, Refuses: maps.Clone(w.Refuses), Images: maps.Clone(w.Images), Lag: w.Lag,
 		now: w.now, agents: map[types.UID]*agent{}, disks: map[string]*disk{},
 		serial: w.serial, obeyed: w.obeyed, entropy: &entropy, clients: w.clients.copy(), checks: w.checks.copy(),
 		busyAt: w.busyAt, seen: w.seen,
@@ -166,6 +169,13 @@ func (w *World) Run(atMost time.Duration, each func() (done bool, err error)) er
 		case !w.now.Before(end):
 			return fmt.Errorf("nothing settled within %s, quiet for %s, done: %t", atMost, w.QuietFor(), done)
 		}
+	}
+}
+
+// Pass lets that much time pass, whatever happens in it.
+func (w *World) Pass(d time.Duration) {
+	for end := w.now.Add(d); w.now.Before(end); {
+		w.Step()
 	}
 }
 
