@@ -39,6 +39,11 @@ func (r *Reconciler) certificates(ctx context.Context, p *pass, alarm *steps.Ala
 	if stored.Agents, err = r.ownSecret(ctx, p, naming.AgentTLSSecret(p.cluster.Name)); err != nil {
 		return steps.Stop, err
 	}
+	if p.cluster.Spec.Paused && stored.Authority == nil {
+		return steps.Continue, nil
+	}
+	// A paused cluster's certificates are renewed all the same: with one that has run out the members
+	// could not reach each other, and would stop.
 	serverName := naming.AgentServerName(p.cluster.Namespace, p.cluster.Name)
 	plan, err := pki.Plan(r.Now(), pki.Input{
 		Material: stored, Name: p.cluster.Name, ServerName: serverName, Propagation: pki.DefaultPropagation,
@@ -83,6 +88,9 @@ func (r *Reconciler) storeCertificates(ctx context.Context, p *pass, plan pki.Re
 // credentials says which passwords the servers accept. The internal Secret is written before any
 // member is told.
 func (r *Reconciler) credentials(ctx context.Context, p *pass, alarm *steps.Alarm) (steps.Outcome, error) {
+	if p.cluster.Spec.Paused {
+		return steps.Continue, nil
+	}
 	internal, err := r.ownSecret(ctx, p, naming.InternalSecret(p.cluster.Name))
 	if err != nil {
 		return steps.Stop, err
