@@ -113,6 +113,10 @@ func situations() map[string]situation {
 			conditions: healthy(map[string]string{v1.ConditionDegraded: "True " + v1.ReasonConfigRejected}),
 			events:     []string{"ConfigRejected"},
 		},
+		"the operator is told to do nothing from the start": {
+			shape:      func(c *v1.RedisCluster) { c.Spec.Paused = true },
+			conditions: map[string]string{v1.ConditionPaused: "True Paused", v1.ConditionAvailable: "False " + v1.ReasonCreating},
+		},
 		"the operator is told to do nothing": {
 			settled: true,
 			happens: func(w *redissim.World) error {
@@ -252,6 +256,10 @@ func TestWhatIsWrongIsTakenBackWhenItIsOver(t *testing.T) {
 		},
 		"the operator may work again": {
 			"the operator is told to do nothing",
+			func(w *redissim.World) error { return w.Change(func(c *v1.RedisCluster) { c.Spec.Paused = false }) },
+		},
+		"the operator may work at last": {
+			"the operator is told to do nothing from the start",
 			func(w *redissim.World) error { return w.Change(func(c *v1.RedisCluster) { c.Spec.Paused = false }) },
 		},
 	}

@@ -40,6 +40,7 @@ func (f *Fleet) Sync(_ types.NamespacedName, target fleet.Target) {
 	f.w.mu.Lock()
 	defer f.w.mu.Unlock()
 	f.detection = target.Detection
+	f.required = max(f.required, target.RequiredEpoch)
 	listed := map[types.UID]bool{}
 	for _, m := range target.Members {
 		uid := types.UID(m.PodUID)

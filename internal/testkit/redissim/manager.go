@@ -60,6 +60,7 @@ const (
 // StartManager lets a new process take over. The gate sees its writes and its orders.
 func (w *World) StartManager(make Factory, gate apistore.Gate) *Manager {
 	m := &Manager{w: w, view: w.Store.View(), woken: true, events: &Events{}}
+	gate = w.watched(gate)
 	m.fleet = &Fleet{w: w, gate: gate, members: map[types.UID]*stream{}}
 	m.reconciler = make(Edges{
 		Client: w.Store.Cached(m.view, gate), Live: w.Store.Client(),
@@ -67,6 +68,23 @@ func (w *World) StartManager(make Factory, gate apistore.Gate) *Manager {
 	})
 	w.Manager = m
 	return m
+}
+
+// watched looks at each write, too: a delete must say which object it means (I6).
+func (w *World) watched(gate apistore.Gate) apistore.Gate {
+	before := gate.Before
+	gate.Before = func(write apistore.Write) error {
+		if write.Verb == "delete" && write.UID == "" {
+			w.mu.Lock()
+			w.violated("%s carries no UID", write)
+			w.mu.Unlock()
+		}
+		if before == nil {
+			return nil
+		}
+		return before(write)
+	}
+	return gate
 }
 
 // KillManager ends it in an instant. What it was about to do does not happen.
@@ -85,6 +103,9 @@ func (m *Manager) Passes() int { return m.passes }
 
 // Orders is how many orders reached an agent.
 func (m *Manager) Orders() int { return m.fleet.orders }
+
+// RequiredEpoch is the one below which no record is echoed.
+func (m *Manager) RequiredEpoch() int64 { return m.fleet.required }
 
 // Err is what the last pass came to.
 func (m *Manager) Err() error { return m.lastErr }
