@@ -225,12 +225,11 @@ func (p *pass) findRefusal(r *Reconciler) {
 
 // blockedMessage says what a blocked failover waits for and what a person can do.
 func (p *pass) blockedMessage() string {
-	t := p.cluster.Status.Transition
-	if t == nil {
+	if p.cluster.Status.Transition == nil {
 		return p.decision.Why
 	}
 	return fmt.Sprintf("%s If they are lost for good, annotate the cluster with %s=%d to go on without what only they hold.",
-		p.decision.Why, naming.AnnotationAcceptDataLoss, t.Epoch)
+		p.decision.Why, naming.AnnotationAcceptDataLoss, p.cluster.Status.Epoch)
 }
 
 func severity(problem conditions.Problem) int {

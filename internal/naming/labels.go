@@ -62,8 +62,8 @@ const (
 	// AnnotationRestartedAt on a cluster asks for an ordered restart of all members; each new value
 	// restarts them once.
 	AnnotationRestartedAt = Prefix + "restarted-at"
-	// AnnotationAcceptDataLoss on a cluster: the epoch of a blocked failover that a person lets go on
-	// without the members that may hold confirmed writes. It holds for that epoch only.
+	// AnnotationAcceptDataLoss on a cluster: the epoch, as in status.epoch, that a person lets a failover
+	// end without the members that may hold confirmed writes. It is used up with that epoch.
 	AnnotationAcceptDataLoss = Prefix + "accept-data-loss"
 )
 

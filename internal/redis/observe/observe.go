@@ -82,14 +82,11 @@ func wantOf(c *v1.RedisCluster) topology.Want {
 // counts as unreachable it has long stopped to take writes.
 func Lease(detection time.Duration) time.Duration { return detection * 2 / 3 }
 
-// acceptsLoss: the consent names the epoch that is to be ended, or that of the transition which is
-// blocked, so that it is used up with it.
+// acceptsLoss: the consent names the epoch that is to end, so that it holds for every attempt to end it, and
+// is used up when that is done. An epoch that a failover leads to would be the next one to end.
 func acceptsLoss(c *v1.RedisCluster) bool {
-	consent := c.Annotations[naming.AnnotationAcceptDataLoss]
-	if t := c.Status.Transition; t != nil && consent == strconv.FormatInt(t.Epoch, 10) {
-		return true
-	}
-	return c.Status.Epoch > 0 && consent == strconv.FormatInt(c.Status.Epoch, 10)
+	begun := c.Status.Epoch > 0 || c.Status.Transition != nil
+	return begun && c.Annotations[naming.AnnotationAcceptDataLoss] == strconv.FormatInt(c.Status.Epoch, 10)
 }
 
 // IntentOf reads the stored intent from a status.
