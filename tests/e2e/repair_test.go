@@ -80,23 +80,15 @@ var _ = Describe("What a person breaks is repaired", Ordered, ContinueOnFailure,
 		Expect(s.primary(ctx).Name).To(Equal(primary.Name))
 	}, SpecTimeout(specLimit))
 
-	It("when a replica is made a primary by hand", func(ctx SpecContext) {
+	It("or refused, when the application's user asks a replica to be primary", func(ctx SpecContext) {
 		primary, replica := s.primary(ctx), s.replicas(ctx)[0]
 		password, err := s.Password(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		db := load.Open(load.Options{Address: lab.Address(replica.Status.PodIP), Passwords: []string{password}})
 		defer func() { _ = db.Close() }()
-		Expect(db.ReplicaOf(ctx, "no", "one").Err()).To(Succeed())
-		s.waitUntil(ctx, repairLimit, "it follows again", func(ctx context.Context) error {
-			role, err := db.Do(ctx, "role").Slice()
-			if err != nil {
-				return err
-			}
-			if fmt.Sprint(role[0]) != "slave" {
-				return fmt.Errorf("its role is %v", role[0])
-			}
-			return nil
-		})
+		for _, order := range [][]any{{"replicaof", "no", "one"}, {"failover"}, {"shutdown", "nosave"}, {"config", "set", "min-replicas-to-write", "0"}, {"acl", "list"}} {
+			Expect(db.Do(ctx, order...).Err()).To(MatchError(ContainSubstring("NOPERM")), "%v", order)
+		}
 		s.settle(ctx)
 		Expect(s.primary(ctx).Name).To(Equal(primary.Name))
 	}, SpecTimeout(specLimit))
