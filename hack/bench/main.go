@@ -42,15 +42,12 @@ func suites() map[string]func(context.Context, *bench) (any, error) {
 		"create":   measureCreation,
 		"memory":   measureMemory,
 		"idle":     measureIdle,
-		"hundred":  func(context.Context, *bench) (any, error) { return nil, errHundred },
+		"fleet":    measureFleet,
 	}
 }
 
-// errHundred is honest about what does not exist.
-var errHundred = errors.New("CPU and memory per 100 idle clusters are not measured yet: that needs simulated agents")
-
 // inAll are the suites of -suite all, in order.
-func inAll() []string { return []string{"create", "memory", "failover", "idle"} }
+func inAll() []string { return []string{"create", "memory", "failover", "idle", "fleet"} }
 
 // bench is what the suites share.
 type bench struct {
