@@ -109,6 +109,9 @@ const confirmChannel = "__holdfast:confirm"
 // Confirmed implements Replication. WAIT counts from what its own connection wrote last, so both go
 // over the same one.
 func (c *client) Confirmed(ctx context.Context, n int, within time.Duration) (int, error) {
+	// The driver gives a command that waits ten seconds on top of its own time.
+	ctx, cancel := context.WithTimeout(ctx, within+c.rdb.Options().ReadTimeout)
+	defer cancel()
 	conn := c.rdb.Conn()
 	defer func() { _ = conn.Close() }()
 	if err := conn.Publish(ctx, confirmChannel, "").Err(); err != nil {

@@ -92,6 +92,10 @@ func (c *connection) close() {
 
 // confirm returns how many replicas have all writes of this connection.
 func (c *connection) confirm(ctx context.Context) (int, error) {
+	// By itself the client library gives a command that waits ten seconds more than it was asked for, in
+	// which this client would neither notice a frozen server nor try the next one.
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
 	n, err := c.conn.Wait(ctx, 1, waitTimeout).Result()
 	return int(n), err
 }
