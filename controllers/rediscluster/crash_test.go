@@ -200,30 +200,61 @@ func (r *recorder) keep(moment string, w apistore.Write) {
 	r.points = append(r.points, crash{when: fmt.Sprintf("%s write %d, %s", moment, r.writes, w), run: r.run.fork()})
 }
 
-// begin prepares a run of the workload.
-func (w workload) begin(t *testing.T, types *apistore.Types) *run {
-	t.Helper()
-	world := redissim.New(types, shop)
-	if w.members > 0 {
-		world = settled(t, types, wantedCluster(w.members)).Copy()
-	}
-	return &run{workload: w, world: world}
+// lab prepares runs. What all of them begin with, and are compared with, is made once.
+type lab struct {
+	types *apistore.Types
+	// settled worlds by the number of members.
+	settled map[int32]*redissim.World
+	// references by the name of the workload.
+	references map[string]outcome
 }
 
-// reference runs the workload without a crash, and keeps every moment at which there could be one.
-func (w workload) reference(t *testing.T, types *apistore.Types) (outcome, *recorder) {
+func newLab(t *testing.T) *lab {
 	t.Helper()
-	r := w.begin(t, types)
+	return &lab{types: kinds(t), settled: map[int32]*redissim.World{}, references: map[string]outcome{}}
+}
+
+// begin prepares a run of the workload. It must not be called from several goroutines at once before
+// reference has been.
+func (l *lab) begin(t *testing.T, w workload) *run {
+	t.Helper()
+	if w.members == 0 {
+		return &run{workload: w, world: redissim.New(l.types, shop)}
+	}
+	if l.settled[w.members] == nil {
+		l.settled[w.members] = settled(t, l.types, wantedCluster(w.members)).Copy()
+	}
+	return &run{workload: w, world: l.settled[w.members].Copy()}
+}
+
+// record runs the workload without a crash, and keeps every moment at which there could be one.
+func (l *lab) record(t *testing.T, w workload) (outcome, *recorder) {
+	t.Helper()
+	r := l.begin(t, w)
 	rec := &recorder{run: r}
-	r.world.StartManager(reconcilerOf, rec.gate())
+	return l.end(t, r, rec.gate()), rec
+}
+
+// reference is the end of the workload without a crash.
+func (l *lab) reference(t *testing.T, name string) outcome {
+	t.Helper()
+	if _, known := l.references[name]; !known {
+		l.references[name] = l.end(t, l.begin(t, workloads()[name]), apistore.Gate{})
+	}
+	return l.references[name]
+}
+
+func (l *lab) end(t *testing.T, r *run, gate apistore.Gate) outcome {
+	t.Helper()
+	r.world.StartManager(reconcilerOf, gate)
 	if err := r.finish(); err != nil {
-		t.Fatalf("reference run: %v\nlast pass: %v\nevents: %v", err, r.world.Manager.Err(), r.world.Manager.Events())
+		t.Fatalf("reference run: %v\nlast pass: %v\nevents: %v", err, r.world.Manager.Err(), r.said)
 	}
 	o, err := outcomeOf(r.world)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return o, rec
+	return o
 }
 
 // TestACrashAtAnyWriteEndsInTheSameState lets the manager die before and after every single write, be it
@@ -231,11 +262,11 @@ func (w workload) reference(t *testing.T, types *apistore.Types) (outcome, *reco
 // run came to, by as many creations and deletions, and be quiet then.
 func TestACrashAtAnyWriteEndsInTheSameState(t *testing.T) {
 	t.Parallel()
-	types := kinds(t)
+	l := newLab(t)
 	for name, w := range workloads() {
+		reference, rec := l.record(t, w)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reference, rec := w.reference(t, types)
 			if rec.writes == 0 {
 				t.Fatal("the manager wrote nothing")
 			}
@@ -283,12 +314,12 @@ func (c crash) survive(reference outcome) error {
 // of them come from one process. The end must be that of the reference run.
 func TestEveryWriteIsTheLastOfItsManager(t *testing.T) {
 	t.Parallel()
-	types := kinds(t)
+	l := newLab(t)
 	for name, w := range workloads() {
+		reference := l.reference(t, name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			reference, _ := w.reference(t, types)
-			r := w.begin(t, types)
+			r := l.begin(t, w)
 			managers := 0
 			r.mortal(func() { managers++ })
 			if err := r.finish(); err != nil {
