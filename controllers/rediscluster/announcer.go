@@ -47,6 +47,10 @@ func (a *announcer) took() time.Duration {
 }
 
 func (a *announcer) Restarting(c *v1.RedisCluster, d topology.DeletePod) {
+	// A cache that lags shows a pod that was deleted already.
+	if !a.p.memory.once("restart of "+d.Pod, d.UID) {
+		return
+	}
 	events.MemberRestart.Emit(a.r.Recorder, c, d.Pod, d.Reason)
 	a.p.log.Info("restarting member", "pod", d.Pod, "reason", d.Reason)
 }
