@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -148,13 +147,24 @@ func (o outcome) differs(reference outcome) string {
 			lines = append(lines, "- "+l)
 		}
 	}
-	for name := range maps.Keys(o.counts) {
-		if got, want := o.counts[name], reference.counts[name]; got != want {
-			lines = append(lines, fmt.Sprintf("%s: made %d times and deleted %d times, in the reference %d and %d",
-				name, got.Created, got.Deleted, want.Created, want.Deleted))
-		}
+	if got, want := o.counted(), reference.counted(); !slices.Equal(got, want) {
+		lines = append(lines, fmt.Sprintf("made and deleted: %v\nin the reference: %v", got, want))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// counted lists how often each object was made and deleted. Pods have no names here: which of several
+// equal replicas is restarted first depends on whom the manager heard first.
+func (o outcome) counted() []string {
+	var out []string
+	for name, n := range o.counts {
+		if strings.HasPrefix(name, "Pod ") {
+			name = "Pod"
+		}
+		out = append(out, fmt.Sprintf("%s %d/%d", name, n.Created, n.Deleted))
+	}
+	slices.Sort(out)
+	return out
 }
 
 // crash is a moment at which the manager dies.

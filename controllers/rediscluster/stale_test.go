@@ -26,6 +26,9 @@ func TestACacheThatLagsChangesNothing(t *testing.T) {
 					r.world.Lag = behind
 					r.world.StartManager(reconcilerOf, apistore.Gate{})
 				})
+				if slices.ContainsFunc(r.said, func(e string) bool { return repeated(r.said, e) }) {
+					t.Errorf("an event came twice: %v", r.said)
+				}
 				began := count(r.said, "FailoverStarted")
 				if most := map[bool]int{true: 1}[w.unplanned]; began > most {
 					t.Errorf("%d failovers began: %v", began, r.said)
@@ -98,6 +101,11 @@ func (l *lab) sameEnd(t *testing.T, name string, start func(*run)) *run {
 		t.Errorf("the end is another:\n%s\nevents: %v", diff, r.said)
 	}
 	return r
+}
+
+// repeated says whether a restart was announced twice in the same words.
+func repeated(events []string, event string) bool {
+	return strings.HasPrefix(event, "MemberRestart") && len(events)-len(slices.DeleteFunc(slices.Clone(events), func(e string) bool { return e == event })) > 1
 }
 
 func count(events []string, reason string) int {

@@ -89,6 +89,21 @@ func workloads() map[string]workload {
 				return len(m.Passwords) == 1 && m.Passwords[0] == credentials.Hash("third")
 			}),
 		},
+		"an image that cannot be pulled is taken back": {
+			members: 3,
+			acts: []act{
+				{do: func(w *redissim.World) error {
+					w.Images["redis:none"] = "not found"
+					return setImage(w, "redis:none")
+				}},
+				{when: somePodIsStuck, do: func(w *redissim.World) error { return setImage(w, "") }},
+			},
+			done: func(w *redissim.World) bool { return !somePodIsStuck(w) },
+		},
+		"three members become one": {
+			members: 3,
+			acts:    at(func(w *redissim.World) error { return scale(w, 1) }),
+		},
 		"all pods are forced away at once": {
 			unplanned: true,
 			members:   3,
@@ -104,6 +119,15 @@ func workloads() map[string]workload {
 
 func scale(w *redissim.World, to int32) error {
 	return w.Change(func(c *v1.RedisCluster) { c.Spec.Replicas = to })
+}
+
+func setImage(w *redissim.World, image string) error {
+	return w.Change(func(c *v1.RedisCluster) { c.Spec.Image = image })
+}
+
+// somePodIsStuck says whether the cluster reports a pod that cannot come up.
+func somePodIsStuck(w *redissim.World) bool {
+	return condition(w.RedisCluster(), v1.ConditionDegraded) == "True "+v1.ReasonPodStuck
 }
 
 func configure(w *redissim.World, name, value string) error {

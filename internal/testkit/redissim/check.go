@@ -112,10 +112,10 @@ func (w *World) checkHolds(a *agent) {
 	}
 }
 
-// checkConfirmed looks for all confirmed writes at the one that serves now.
+// checkConfirmed looks for all confirmed writes at the one that serves now, which may be alone.
 func (w *World) checkConfirmed() error {
 	for _, a := range w.inOrder() {
-		if a.canConfirm() {
+		if a.takesWrites() {
 			w.checkHolds(a)
 		}
 	}
@@ -183,11 +183,12 @@ func (w *World) Counts() map[string]Count { return maps.Clone(w.checks.counts) }
 // Confirmed is how many writes were confirmed.
 func (w *World) Confirmed() int { return len(w.clients.confirmed) }
 
-// Serving is the pod that can confirm writes; empty: none can.
+// Serving is the pod that takes writes, the first if there are several; empty: none does.
 func (w *World) Serving() string {
-	i := slices.IndexFunc(w.inOrder(), (*agent).canConfirm)
+	all := w.inOrder()
+	i := slices.IndexFunc(all, (*agent).takesWrites)
 	if i < 0 {
 		return ""
 	}
-	return w.inOrder()[i].pod
+	return all[i].pod
 }
