@@ -146,8 +146,18 @@ func TestHowAFailoverGoesOn(t *testing.T) {
 	t.Parallel()
 	heldOthers := rs.Every([]int{1, 2}, rs.Held(6))
 	check(t, map[string]row{
-		"just stored: the route is taken away first, then everybody who speaks is held (24)": {
+		"just stored, the primary is down: its route stays until another takes it over, everybody who speaks is held": {
 			state: begun(rs.Routed(0)),
+			name:  topology.FailingOver, why: "Waiting for db-1, db-2",
+			steps: []string{"assign Held[db-0 db-1 db-2] @6"},
+		},
+		"the former primary came back, held, before another was elected: it is in no Service": {
+			state: begun(rs.Routed(0), rs.Member(0, rs.Held(6))),
+			name:  topology.FailingOver, why: "Waiting for db-1, db-2",
+			steps: []string{nowhere, "assign Held[db-1 db-2] @6"},
+		},
+		"just stored, the primary still serves: the route is taken away first, then everybody is held (24)": {
+			state: begun(rs.Routed(0), rs.Member(0, rs.Serving(5))),
 			name:  topology.FailingOver, why: "Waiting for db-1, db-2",
 			steps: []string{nowhere, "assign Held[db-0 db-1 db-2] @6"},
 		},

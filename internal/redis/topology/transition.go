@@ -24,7 +24,10 @@ func (s *State) continueTransition(d *Decision) {
 // gatherAndElect is the first half of a failover: no route, everybody held, the former primary
 // surely fenced, enough members gathered, the best of them stored as the candidate.
 func (s *State) gatherAndElect(d *Decision, t *Transition) {
-	if s.RoutedUID != "" {
+	f := s.fenceOf(t.From, t.FromUID, t.Epoch)
+	// A route to a server that is surely down is left for the successor to replace in one update: a client
+	// that is refused there tries again at once, while one that finds no endpoint waits for its SYN.
+	if s.RoutedUID != "" && (!f.safe || s.running(s.member(t.From))) {
 		d.add(Step{Route: &Route{}})
 	}
 	if s.higherEpochSeen(t.Epoch) {
@@ -32,7 +35,6 @@ func (s *State) gatherAndElect(d *Decision, t *Transition) {
 		return
 	}
 	s.assignHeld(d, t.Epoch)
-	f := s.fenceOf(t.From, t.FromUID, t.Epoch)
 	if f.kill != nil {
 		d.add(Step{Kill: f.kill})
 	}
