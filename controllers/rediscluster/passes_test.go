@@ -258,3 +258,40 @@ func TestANewManagerRequiresTheStoredEpochFirst(t *testing.T) {
 		t.Errorf("after its first pass it requires epoch %d, want %d", got, c.Status.Transition.Epoch)
 	}
 }
+
+func TestAStatusThatSomebodyElseWroteMeanwhileIsNotOverwritten(t *testing.T) {
+	t.Parallel()
+	w := settled(t, kinds(t), wantedCluster(3))
+	w.KillManager()
+	var tried, done int
+	w.StartManager(reconcilerOf, apistore.Gate{
+		Before: func(write apistore.Write) error {
+			if write.Verb != "patch/status" {
+				return nil
+			}
+			tried++
+			if tried > 1 {
+				return nil
+			}
+			return w.Change(func(c *v1.RedisCluster) { c.Annotations = map[string]string{"meanwhile": "yes"} })
+		},
+		After: func(write apistore.Write) error {
+			if write.Verb == "patch/status" && tried == 1 {
+				done++
+			}
+			return nil
+		},
+	})
+	if err := w.CrashServer("shop-0"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Run(time.Minute, func() (bool, error) { return serves(w) && inEpoch(2)(w), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if done > 0 {
+		t.Error("the intent was stored over a version that was never read")
+	}
+	if tried < 2 {
+		t.Error("it was not tried again")
+	}
+}
