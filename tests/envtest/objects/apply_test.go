@@ -212,32 +212,38 @@ func TestWhatSomebodyElseChangedIsRepaired(t *testing.T) {
 
 func TestAnObjectOfSomebodyElseIsLeftAlone(t *testing.T) {
 	t.Parallel()
-	cases := map[string]func(*testing.T, client.Client, *v1.RedisCluster) client.Object{
-		"without an owner": func(_ *testing.T, _ client.Client, c *v1.RedisCluster) client.Object {
-			return foreign(c.Namespace)
-		},
-		"of a cluster that had this name before": func(_ *testing.T, _ client.Client, c *v1.RedisCluster) client.Object {
+	owned := func(by string) func(*v1.RedisCluster) client.Object {
+		return func(c *v1.RedisCluster) client.Object {
 			yes := true
 			o := foreign(c.Namespace)
 			o.OwnerReferences = []metav1.OwnerReference{{
-				APIVersion: "db.holdfast.dev/v1", Kind: "RedisCluster", Name: c.Name, UID: "an-earlier-one", Controller: &yes,
+				APIVersion: "db.holdfast.dev/v1", Kind: "RedisCluster", Name: by, UID: "an-earlier-one", Controller: &yes,
 			}}
 			return o
-		},
+		}
 	}
-	for name, build := range cases {
+	cases := map[string]struct {
+		build func(*v1.RedisCluster) client.Object
+		want  error
+	}{
+		"without an owner":   {func(c *v1.RedisCluster) client.Object { return foreign(c.Namespace) }, apply.ErrNotOurs},
+		"of another cluster": {owned("another"), apply.ErrNotOurs},
+		// The garbage collector is about to take it away: it is waited for, and nobody is told of a conflict.
+		"of a cluster that had this name before": {owned("shop"), apply.ErrBeingDeleted},
+	}
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := counting(t)
 			cluster := made(t, c, wanted(newNamespace(t, c)))
-			theirs := build(t, c, cluster)
+			theirs := tc.build(cluster)
 			if err := c.Create(t.Context(), theirs); err != nil {
 				t.Fatal(err)
 			}
 			before := c.writes.Load()
 			_, err := apply.New(c, c).Apply(t.Context(), cluster, resources.PrimaryService(cluster))
-			if !errors.Is(err, apply.ErrNotOurs) {
-				t.Errorf("error is %v", err)
+			if !errors.Is(err, tc.want) {
+				t.Errorf("error is %v, want %v", err, tc.want)
 			}
 			var detail *apply.ObjectError
 			if !errors.As(err, &detail) || detail.Kind != "Service" || detail.Name != "shop-primary" {
