@@ -196,30 +196,33 @@ func (p *pass) findProblems(r *Reconciler) {
 
 // findRefusal says why the operator does not go on, if it refuses to.
 func (p *pass) findRefusal(r *Reconciler) {
-	blocked, divergent := p.decision.State == topology.FailoverBlocked, p.decision.State == topology.DivergentData
-	if !blocked {
-		p.memory.settled("blocked")
-	}
-	if !divergent {
-		p.memory.settled("divergent")
-	}
-	if blocked {
-		p.problem(v1.ReasonFailoverBlocked, "%s", p.blockedMessage())
-		if p.memory.once("blocked", p.decision.Why) {
-			events.FailoverBlocked.Emit(r.Recorder, p.cluster, p.blockedMessage())
-			countRefused(p.key(), string(p.decision.State))
-		}
-	}
+	p.refuse(r, refusal{topology.FailoverBlocked, v1.ReasonFailoverBlocked, events.FailoverBlocked, p.blockedMessage()})
 	if p.decision.State == topology.PrimaryUnknown {
 		p.problem(v1.ReasonMemberUnreachable, "%s If the primary is lost for good, annotate the cluster with %s=%d to go on without what only members out of reach hold.",
 			p.decision.Why, naming.AnnotationAcceptDataLoss, p.cluster.Status.Epoch)
 	}
-	if divergent {
-		p.problem(v1.ReasonDivergentData, "%s", p.decision.Why)
-		if p.memory.once("divergent", p.decision.Why) {
-			events.DivergentData.Emit(r.Recorder, p.cluster, p.decision.Why)
-			countRefused(p.key(), string(p.decision.State))
-		}
+	p.refuse(r, refusal{topology.DivergentData, v1.ReasonDivergentData, events.DivergentData, p.decision.Why})
+}
+
+// refusal is a state in which the operator does not go on.
+type refusal struct {
+	state   topology.Name
+	reason  string
+	event   events.Event
+	message string
+}
+
+// refuse reports the refusal while its state lasts, and tells of it once for each cause.
+func (p *pass) refuse(r *Reconciler, f refusal) {
+	topic := string(f.state)
+	if p.decision.State != f.state {
+		p.memory.settled(topic)
+		return
+	}
+	p.problem(f.reason, "%s", f.message)
+	if p.memory.once(topic, p.decision.Why) {
+		f.event.Emit(r.Recorder, p.cluster, f.message)
+		countRefused(p.key(), topic)
 	}
 }
 
